@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <octet/octet.h>
+#include <octet/runtime/detail/program_capture.h>
 
 #include "peak.h"
 

@@ -71,7 +71,7 @@ class Job {
     fit.optimizer = optimizer(1);
     fit.schedule = train::warmup(
         {.length = 0.05, .unit = train::ScheduleUnit::share}, train::cosine());
-    fit.renews_statistics = true;
+    fit.update_statistics_later = true;
     train::fit(model, data_.train, fit);
     // Running statistics lag behind the weights after a short training.
     train::update_batch_statistics(

@@ -57,7 +57,7 @@ void run(const Options& o) {
             << '\n';
 
   // 6. Export it with its Q/DQ pairs.
-  const io::OnnxReport file =
+  const io::OnnxExportReport file =
       io::export_onnx(q_model, out / "basics_int8.onnx");
   std::cout << file.qdq_pairs << " Q/DQ pairs in basics_int8.onnx\n";
 }

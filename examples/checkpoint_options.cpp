@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/checkpoint.h>
+#include <octet/io/model_file.h>
 #include <octet/runtime/error.h>
 
 namespace octet::program {

@@ -54,7 +54,7 @@ void run(const Options& o) {
        .callbacks = {train::progress_bar("QAT")}});
   show("INT8, fine-tuned", int8);
 
-  const io::OnnxReport file = io::export_onnx(int8, o.out);
+  const io::OnnxExportReport file = io::export_onnx(int8, o.out);
   std::cout << fmt::format("\n{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.out,
                            file.nodes, file.qdq_pairs, file.bytes);
 }

@@ -59,7 +59,7 @@ void run(const Options& o) {
 
   // Keeps inputs and outputs of the imported file, with a dynamic batch size.
   read.interface.batch = 0;
-  const io::OnnxReport file =
+  const io::OnnxExportReport file =
       io::export_onnx(int8, out / "int8.onnx", {.interface = read.interface});
   program::print(fmt::format("\n{}: {} nodes, {} Q/DQ pairs, {} bytes\n",
                              (out / "int8.onnx").string(), file.nodes,

@@ -91,7 +91,7 @@ void run(const Options& o) {
   // 4. Export.
   const std::filesystem::path file = o.out;
   if (file.has_parent_path()) ensure_writable_folder(file.parent_path());
-  const io::OnnxReport report = io::export_onnx(
+  const io::OnnxExportReport report = io::export_onnx(
       quantized, file, {.opset = 13, .description = o.network + ", INT8"});
   print(
       fmt::format("{}: {} Q/DQ pairs, {} nodes, {:.1f} MB\n"

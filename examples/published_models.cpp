@@ -7,7 +7,6 @@
 
 #include <octet/io/data.h>
 #include <octet/io/keras.h>
-#include <octet/io/npy.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/train/evaluate.h>
@@ -30,7 +29,7 @@ Tensor answers(const Model& model, const Tensor& x) {
 // Loads all images, or the test part, with values as stored.
 Batch read_images(const std::filesystem::path& images,
                   const std::filesystem::path& labels) {
-  io::OpenOptions options{
+  io::OpenDataOptions options{
       .labels = labels, .image = Shape{32, 32, 3}, .usual = "none"};
   // open_data() reads bytes of an array only with an explicit mode.
   if (images.extension() == ".npy" &&

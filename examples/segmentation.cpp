@@ -111,7 +111,7 @@ void run(const Options& o) {
   show("INT8, fine-tuned", int8, test);
 
   // Exports the model, and a few pictures with their logits, both NCHW.
-  const io::OnnxReport file = io::export_onnx(int8, out / "model.onnx");
+  const io::OnnxExportReport file = io::export_onnx(int8, out / "model.onnx");
   const Batch few = test.batch(0, std::min<int64_t>(16, test.size()));
   io::write_npy(out / "input.npy", few.input().transposed({0, 3, 1, 2}));
   io::write_npy(out / "logits.npy",

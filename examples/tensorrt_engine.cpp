@@ -21,7 +21,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <octet/io/npy.h>
+#include <octet/io/data.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/tensor.h>

@@ -203,7 +203,7 @@ void quantize(const Job& job, const Model& model, Config& summary) {
   if (!job.ranks.first()) return;
   const auto file = std::filesystem::path(o.out) /
                     fmt::format("{}.int{}.onnx", o.network, o.bits);
-  const io::OnnxReport report =
+  const io::OnnxExportReport report =
       io::export_onnx(int8, file,
                       {.description = fmt::format("{} on Fashion-MNIST, INT{}",
                                                   o.network, o.bits)});
@@ -286,7 +286,7 @@ void run(const Options& o) {
   train::FitOptions options = job.fit_options(o.network, 1, o.epochs);
   options.schedule = train::warmup(
       {.length = 0.05, .unit = train::ScheduleUnit::share}, train::cosine());
-  options.renews_statistics = o.update_statistics;
+  options.update_statistics_later = o.update_statistics;
   ensure_writable_folder(out);
   job.say(fmt::format(
       "{} on Fashion-MNIST: {} parameters, {} images, {}{} threads, "

@@ -99,7 +99,7 @@ void run(const Options& o) {
               .callbacks = {train::progress_bar("all")}});
   show("fine-tuned");
 
-  const io::OnnxReport file = io::export_onnx(model, o.out);
+  const io::OnnxExportReport file = io::export_onnx(model, o.out);
   std::cout << fmt::format("{}: {} nodes, {} bytes\n", o.out, file.nodes,
                            file.bytes);
 }

@@ -161,7 +161,7 @@ void run(const Options& o) {
   show("INT8, fine-tuned", int8, test);
 
   // Exports the model, and a few pictures with their outputs, NCHW.
-  const io::OnnxReport file =
+  const io::OnnxExportReport file =
       io::export_onnx(int8, out / "model.onnx", {.input_name = "picture"});
   const Batch few = test.batch(0, std::min<int64_t>(64, test.size()));
   const std::vector<Tensor> answers = int8.predict(few.inputs);

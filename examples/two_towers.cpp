@@ -112,7 +112,7 @@ void run(const Options& o) {
   show("INT8, fine-tuned", int8, test);
 
   // Exports the model, and a few pairs with their outputs, NCHW.
-  const io::OnnxReport file =
+  const io::OnnxExportReport file =
       io::export_onnx(int8, out / "model.onnx", {.output_name = "same"});
   const Batch few = test.batch(0, std::min<int64_t>(64, test.size()));
   io::write_npy(out / "left.npy", few.inputs[0].transposed({0, 3, 1, 2}));

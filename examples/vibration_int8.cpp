@@ -99,7 +99,7 @@ int64_t best(const Tensor& scores, int64_t sample) {
 
 // Returns the share of samples with the same class from file and model.
 // Sequences are [n,c,l] in ONNX.
-double agreement(const Model& model, const io::OnnxModel& file,
+double agreement(const Model& model, const io::OnnxReference& file,
                  const Dataset& test) {
   const Tensor x = test.batch(0, test.size()).input();
   const Tensor ours = model.predict(x);
@@ -143,7 +143,7 @@ void run(const Options& o) {
               .callbacks = {train::progress_bar("qat")}});
   show("INT8, fine-tuned", int8);
 
-  const io::OnnxReport file = io::export_onnx(
+  const io::OnnxExportReport file = io::export_onnx(
       int8, out, {.classes = {kClasses.begin(), kClasses.end()}});
   std::cout << fmt::format(
       "{:<16} {:6.2f} %\n", "file vs. model",

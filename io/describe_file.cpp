@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/detail/describe_file.h>
+#include <octet/io/detail/checks.h>
 #include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>

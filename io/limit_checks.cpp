@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/detail/activation_memory.h>
+#include <octet/layers/detail/load_limits.h>
 #include <octet/runtime/error.h>
 
 namespace octet::io {

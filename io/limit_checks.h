@@ -3,8 +3,8 @@
 
 #include <chrono>
 
-#include <octet/io/file_limits.h>
 #include <octet/layers/model.h>
+#include <octet/runtime/file.h>
 
 namespace octet::io {
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/npy.h>
+#include <octet/io/data.h>
 #include <octet/runtime/detail/file_name.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include <octet/io/data.h>
+#include <octet/io/detail/checks.h>
 #include <octet/io/image.h>
-#include <octet/io/npy.h>
 #include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Tensor read_samples(const fs::path& path, const OpenOptions& options) {
+Tensor read_samples(const fs::path& path, const OpenDataOptions& options) {
   const Tensor x = read_npy(path);
   if (x.dtype() == DType::f32 && !options.preprocess) return x;
   if (x.dtype() == DType::u8 && (options.preprocess || options.takes_bytes)) {
@@ -39,8 +39,9 @@ Tensor read_samples(const fs::path& path, const OpenOptions& options) {
         fmt::format("preprocessing '{}' needs uint8, got float32, which is "
                     "used unchanged. Hint: omit {} or store uint8",
                     *options.preprocess,
-                    hint_style() == HintStyle::cpp ? "OpenOptions.preprocess"
-                                                   : "--preprocess"));
+                    hint_style() == HintStyle::cpp
+                        ? "OpenDataOptions.preprocess"
+                        : "--preprocess"));
   }
   throw FormatError(
       "unsupported_type", path.string(),
@@ -50,7 +51,7 @@ Tensor read_samples(const fs::path& path, const OpenOptions& options) {
           to_string(x.dtype()),
           x.dtype() != DType::u8 ? ""
           : hint_style() == HintStyle::cpp
-              ? "; or set OpenOptions.preprocess = \"unit\""
+              ? "; or set OpenDataOptions.preprocess = \"unit\""
               : "; or use --preprocess unit"));
 }
 
@@ -118,7 +119,7 @@ bool is_folder(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-Dataset preprocessed(const Dataset& unit, const OpenOptions& options) {
+Dataset preprocessed(const Dataset& unit, const OpenDataOptions& options) {
   const std::string mode = options.preprocess.value_or(options.usual);
   const Preprocess preprocess = preprocess_mode(mode);
   if (mode == "unit") return unit;
@@ -131,7 +132,7 @@ Dataset preprocessed(const Dataset& unit, const OpenOptions& options) {
 }
 
 Dataset read_pair(const fs::path& x, const fs::path& y,
-                  const OpenOptions& options) {
+                  const OpenDataOptions& options) {
   Tensor inputs = read_samples(x, options);
   if (inputs.shape().rank() < 2) {
     throw FormatError("invalid_shape", x.string(),
@@ -144,7 +145,8 @@ Dataset read_pair(const fs::path& x, const fs::path& y,
   return Dataset(std::move(inputs), std::move(labels));
 }
 
-OpenedData open_npy_folder(const fs::path& folder, const OpenOptions& options) {
+OpenedData open_npy_folder(const fs::path& folder,
+                           const OpenDataOptions& options) {
   OpenedData opened{.kind = ".npy files",
                     .train = read_pair(folder / "x_train.npy",
                                        folder / "y_train.npy", options)};
@@ -159,7 +161,7 @@ bool holds_idx(const fs::path& folder) {
   return !idx_file(folder, "train-images", "idx3").empty();
 }
 
-OpenedData open_idx(const fs::path& folder, const OpenOptions& options) {
+OpenedData open_idx(const fs::path& folder, const OpenDataOptions& options) {
   OpenedData opened{
       .kind = "IDX files",
       .train = preprocessed(read_idx_pair(folder, "train"), options)};

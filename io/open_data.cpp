@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <octet/io/data.h>
-#include <octet/io/detail/describe_file.h>
+#include <octet/io/detail/checks.h>
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/detail/printable.h>
 #include <octet/runtime/detail/shape_hint.h>
@@ -38,7 +38,7 @@ Dataset relabeled(const Dataset& data, const std::vector<int64_t>& labels) {
 }
 
 /// Maps labels to the order of options.class_names, if those are the classes.
-void order_classes(const fs::path& folder, const OpenOptions& options,
+void order_classes(const fs::path& folder, const OpenDataOptions& options,
                    OpenedData& opened) {
   const std::vector<std::string>& names = options.class_names;
   if (names.empty() || names == opened.classes) return;
@@ -61,7 +61,7 @@ void order_classes(const fs::path& folder, const OpenOptions& options,
 }
 
 OpenedData open_cifar(const fs::path& folder, bool hundred,
-                      const OpenOptions& options) {
+                      const OpenDataOptions& options) {
   const TrainTest parts =
       hundred ? load_cifar100(folder) : load_cifar10(folder);
   OpenedData opened{.kind = hundred ? "CIFAR-100" : "CIFAR-10",
@@ -78,7 +78,8 @@ OpenedData open_cifar(const fs::path& folder, bool hundred,
 
 enum class Kind { npy, idx, cifar10, cifar100, images };
 
-std::vector<Kind> kinds_of(const fs::path& folder, const OpenOptions& options) {
+std::vector<Kind> kinds_of(const fs::path& folder,
+                           const OpenDataOptions& options) {
   std::vector<Kind> kinds;
   if (is_there(folder / "x_train.npy")) kinds.push_back(Kind::npy);
   if (holds_idx(folder)) {
@@ -125,11 +126,11 @@ std::vector<Kind> kinds_of(const fs::path& folder, const OpenOptions& options) {
                                 hint));
 }
 
-OpenedData open_folder(const fs::path& folder, const OpenOptions& options) {
+OpenedData open_folder(const fs::path& folder, const OpenDataOptions& options) {
   if (!options.labels.empty()) {
     throw ValueError(
         "conflicting_options",
-        hint_style() == HintStyle::cpp ? "OpenOptions.labels" : "--labels",
+        hint_style() == HintStyle::cpp ? "OpenDataOptions.labels" : "--labels",
         fmt::format("applies to a single .npy file; the folder '{}' contains "
                     "its labels",
                     folder.string()));
@@ -153,7 +154,7 @@ OpenedData open_folder(const fs::path& folder, const OpenOptions& options) {
 
 }  // namespace
 
-OpenedData open_data(const fs::path& path, const OpenOptions& options) {
+OpenedData open_data(const fs::path& path, const OpenDataOptions& options) {
   if (path.empty()) {
     throw IoError("missing_value", "data", "path must not be empty");
   }

@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 
 constexpr std::array kTestFolders = {"test", "validation", "valid", "val"};
 
-ImageOptions image_options(const fs::path& path, const OpenOptions& options) {
+ImageOptions image_options(const fs::path& path,
+                           const OpenDataOptions& options) {
   const Shape& shape = options.image;
   if (shape.rank() != 3 || (shape[2] != 1 && shape[2] != 3 && shape[2] != 4)) {
     throw ShapeError(
@@ -81,7 +82,8 @@ std::vector<std::string> names_of(const std::vector<fs::path>& paths) {
 
 // ---- with classes
 
-OpenedData open_classes(const fs::path& folder, const OpenOptions& options) {
+OpenedData open_classes(const fs::path& folder,
+                        const OpenDataOptions& options) {
   const ImageOptions images = image_options(folder, options);
   const fs::path test_folder = test_folder_of(folder);
   const fs::path train_folder = test_folder.empty() ? folder : folder / "train";
@@ -151,7 +153,8 @@ Parts parts_in(const fs::path& folder) {
   return {images_of(base / "train"), images_of(test)};
 }
 
-OpenedData open_unlabeled(const fs::path& path, const OpenOptions& options) {
+OpenedData open_unlabeled(const fs::path& path,
+                          const OpenDataOptions& options) {
   const ImageOptions images = image_options(path, options);
   const auto load = [&](const fs::path& part) {
     return load_unlabeled_images(list_images(part), images);
@@ -193,7 +196,7 @@ bool holds_any_image(const fs::path& folder) {
          std::ranges::any_of(folders_in(folder), holds_any_image);
 }
 
-OpenedData open_images(const fs::path& path, const OpenOptions& options) {
+OpenedData open_images(const fs::path& path, const OpenDataOptions& options) {
   if (!options.labels_optional) return open_classes(path, options);
   if (!is_folder(path)) return open_unlabeled(path, options);
   const fs::path test = test_folder_of(path);

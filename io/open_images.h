@@ -20,7 +20,7 @@ bool holds_any_image(const std::filesystem::path& folder);
 
 /// Opens images with classes or, if labels are optional, images in any folders.
 OpenedData open_images(const std::filesystem::path& path,
-                       const OpenOptions& options);
+                       const OpenDataOptions& options);
 
 /// Warns that labels are ignored: class `name` is not in `names`.
 void warn_of_labels(const std::filesystem::path& folder,

@@ -2,7 +2,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include <octet/layers/detail/activation_memory.h>
+#include <octet/layers/detail/load_limits.h>
 
 namespace octet {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <octet/layers/padding.h>
+#include <octet/layers/convolution.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet {
@@ -32,6 +32,11 @@ void expect_rate(float rate);
 /// else `given` with -1 replaced by x's size. Throws: ShapeError unless each
 /// size is 1 or x's.
 Shape noise_shape(const std::vector<int64_t>& given, const Shape& x);
+
+/// Checks the factors.
+/// Throws: ValueError with subject `what` for a factor that is negative or not
+/// finite.
+void check_regularizer(const char* what, const Regularizer& regularizer);
 
 /// Epsilon of normalizations: > 0 and finite. Throws: ValueError.
 void expect_epsilon(float epsilon);

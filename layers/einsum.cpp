@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/dense.h>
+#include <octet/layers/detail/einsum.h>
 #include <octet/layers/ops.h>
 #include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>

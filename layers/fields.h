@@ -20,7 +20,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/padding.h>
+#include <octet/layers/convolution.h>
 #include <octet/layers/parameter.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/error.h>
@@ -210,7 +210,7 @@ class FieldReader {
     read(name, [&](const Config& c) { value = Initializer::from_config(c); });
   }
   void operator()(const char* name, Regularizer& value) {
-    read(name, [&](const Config& c) { value = regularizer_from(c); });
+    read(name, [&](const Config& c) { value = regularizer_from_config(c); });
   }
   // An integer is a list of one, null an empty list, and null within a list an
   // unknown size.

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/detail/activation_memory.h>
+#include <octet/layers/detail/load_limits.h>
 #include <octet/layers/inference_session.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>

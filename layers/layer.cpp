@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <octet/layers/custom_layer.h>
+#include <octet/layers/detail/load_limits.h>
 #include <octet/layers/layer.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/runtime/error.h>
 
 #include "activation_functions.h"
+#include "checks.h"
 #include "layer_table.h"
 #include "names.h"
 

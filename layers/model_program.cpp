@@ -6,7 +6,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/clone_context.h>
+#include <octet/layers/layer.h>
+#include <octet/runtime/detail/program_capture.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 

@@ -11,8 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include <octet/layers/clone_context.h>
+#include <octet/layers/layer.h>
 #include <octet/layers/model.h>
+#include <octet/runtime/detail/program_capture.h>
 #include <octet/runtime/program.h>
 
 namespace octet {

@@ -1,4 +1,7 @@
+
 #include <utility>
+
+#include <octet/runtime/detail/program_capture.h>
 
 #include "input.h"
 #include "model_program.h"

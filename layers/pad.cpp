@@ -5,6 +5,7 @@
 
 #include <octet/layers/onnx_builder.h>
 #include <octet/layers/reshaping.h>
+#include <octet/runtime/detail/tensor_parts.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/padding.h>
+#include <octet/layers/convolution.h>
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
 

@@ -1,6 +1,6 @@
 #include <ostream>
 
-#include <octet/layers/print.h>
+#include <octet/layers/inference_session.h>
 
 namespace octet {
 

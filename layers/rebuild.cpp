@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/rebuild.h>
+#include <octet/layers/model.h>
 #include <octet/runtime/error.h>
 
 #include "input.h"

@@ -6,6 +6,8 @@
 #include <octet/layers/parameter.h>
 #include <octet/runtime/error.h>
 
+#include "checks.h"
+
 namespace octet {
 
 Config to_config(const Regularizer& regularizer) {
@@ -16,7 +18,7 @@ Config to_config(const Regularizer& regularizer) {
            Config().set("l1", regularizer.l1).set("l2", regularizer.l2));
 }
 
-Regularizer regularizer_from(const Config& config) {
+Regularizer regularizer_from_config(const Config& config) {
   if (config.is_null()) return {};
   const std::string& name = config.at("class_name").as_string();
   if (name != "L1" && name != "L2" && name != "L1L2") {

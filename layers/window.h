@@ -3,8 +3,8 @@
 // single row.
 #pragma once
 
+#include <octet/layers/convolution.h>
 #include <octet/layers/onnx_builder.h>
-#include <octet/layers/padding.h>
 
 namespace octet {
 

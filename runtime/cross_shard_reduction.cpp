@@ -1,14 +1,18 @@
 #include <utility>
 
-#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/detail/thread_modes.h>
+#include <octet/runtime/parallel.h>
 
 namespace octet {
 
-CrossShardReduction* batch_parts() { return thread_modes().batch_parts; }
+CrossShardReduction* cross_shard_reduction() {
+  return thread_modes().cross_shard_reduction;
+}
 
-BatchPartsGuard::BatchPartsGuard(CrossShardReduction* parts)
-    : before_(std::exchange(thread_modes().batch_parts, parts)) {}
-BatchPartsGuard::~BatchPartsGuard() { thread_modes().batch_parts = before_; }
+CrossShardReductionGuard::CrossShardReductionGuard(CrossShardReduction* parts)
+    : before_(std::exchange(thread_modes().cross_shard_reduction, parts)) {}
+CrossShardReductionGuard::~CrossShardReductionGuard() {
+  thread_modes().cross_shard_reduction = before_;
+}
 
 }  // namespace octet

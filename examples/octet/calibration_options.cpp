@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <octet/quant/calibrate.h>
+#include <octet/quant/detail/calibration_steps.h>
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
 

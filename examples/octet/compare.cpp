@@ -2,8 +2,8 @@
 #include <optional>
 #include <string>
 
+#include <octet/io/data.h>
 #include <octet/io/json.h>
-#include <octet/io/npy.h>
 
 #include "../program.h"
 #include "commands.h"

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/checkpoint.h>
 #include <octet/io/json.h>
+#include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
 #include <octet/quant/post_training.h>
 #include <octet/runtime/error.h>
@@ -110,11 +110,11 @@ void convert(const ConvertOptions& o) {
   }
   const std::string takes = mode_of(model, from);
   const Model written = as_written(std::move(model), o.file, takes);
-  const io::OnnxOptions names = names_of(from, written);
+  const io::OnnxExportOptions names = names_of(from, written);
   json.set("output", o.to);
   if (o.onnx()) {
-    const io::OnnxOptions file = onnx_options(o.file, names);
-    const io::OnnxReport report = io::export_onnx(written, o.to, file);
+    const io::OnnxExportOptions file = onnx_options(o.file, names);
+    const io::OnnxExportReport report = io::export_onnx(written, o.to, file);
     json.set("nodes", report.nodes)
         .set("qdq_pairs", report.qdq_pairs)
         .set("bytes", report.bytes);

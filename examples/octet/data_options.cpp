@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/io/checkpoint.h>
-#include <octet/io/npy.h>
+#include <octet/io/data.h>
+#include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/detail/model_data.h>
 #include <octet/quant/wrapper.h>
@@ -87,8 +87,8 @@ bool has_images(const io::OpenedData& opened) {
   return opened.kind.find("image") != std::string::npos;
 }
 
-io::OpenOptions open_options(const DataOptions& o, const DataTarget& target,
-                             size_t input = 0) {
+io::OpenDataOptions open_options(const DataOptions& o, const DataTarget& target,
+                                 size_t input = 0) {
   return {.image = target.image,
           .preprocess =
               o.preprocess.empty() ? std::nullopt : std::optional(o.preprocess),
@@ -300,7 +300,7 @@ io::OpenedData open_any(const DataOptions& o, const DataTarget& target) {
       (target.outputs.size() != 1 && !o.labels.empty())) {
     return open_named(o, target);
   }
-  io::OpenOptions options = open_options(o, target);
+  io::OpenDataOptions options = open_options(o, target);
   if (!o.labels.empty()) {
     options.labels =
         paths_for("--labels", o.labels, target.outputs, target.file_outputs)[0];

@@ -12,10 +12,10 @@
 #include <link.h>
 #include <stdlib.h>
 
-#include <octet/io/checkpoint.h>
 #include <octet/io/data.h>
 #include <octet/io/image.h>
 #include <octet/io/json.h>
+#include <octet/io/model_file.h>
 #include <octet/layers/zoo.h>
 #include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>

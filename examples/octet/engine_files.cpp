@@ -14,7 +14,7 @@
 
 #include <octet/io/engine_commands.h>
 #include <octet/io/image.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>
@@ -128,8 +128,8 @@ Tensor in_order_of(const Shape& file, const Tensor& x) {
 }
 
 io::GoldenVectors golden_of(const std::string& onnx, int64_t batch,
-                            const Dataset* data, const io::FileLimits& limits) {
-  const io::OnnxModel model = io::load_onnx_reference(onnx, limits);
+                            const Dataset* data, const FileLimits& limits) {
+  const io::OnnxReference model = io::load_onnx_reference(onnx, limits);
   const std::string preprocess = io::inspect_onnx(onnx).preprocess;
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < model.inputs().size(); ++i) {
@@ -175,7 +175,7 @@ void check_engine_options(const EngineOptions& o) {
 
 std::string write_engine_files(const std::string& onnx, io::Target target,
                                const EngineOptions& o, const Dataset* data,
-                               const io::FileLimits& limits) {
+                               const FileLimits& limits) {
   if (!o.golden) return {};
   const io::BatchProfile batches = profile_of(o.batches);
   const io::GoldenVectors golden = golden_of(onnx, batches.opt, data, limits);

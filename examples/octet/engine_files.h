@@ -29,7 +29,6 @@ void check_engine_options(const EngineOptions& options);
 /// without data, in [0,255] for uint8 inputs. Returns a report of the files.
 std::string write_engine_files(const std::string& onnx, io::Target target,
                                const EngineOptions& options,
-                               const Dataset* data,
-                               const io::FileLimits& limits);
+                               const Dataset* data, const FileLimits& limits);
 
 }  // namespace octet::program

@@ -5,7 +5,7 @@
 #include <octet/io/image.h>
 #include <octet/runtime/error.h>
 #include <octet/train/evaluate.h>
-#include <octet/train/logits.h>
+#include <octet/train/loss.h>
 
 #include "choice.h"
 #include "sample_layout.h"
@@ -96,11 +96,11 @@ Model as_written(Model model, const ExportOptions& o,
   return io::with_preprocessing(result, preprocess);
 }
 
-io::OnnxOptions onnx_options(const ExportOptions& o,
-                             const io::OnnxOptions& names) {
-  using io::OnnxOptions;
+io::OnnxExportOptions onnx_options(const ExportOptions& o,
+                                   const io::OnnxExportOptions& names) {
+  using io::OnnxExportOptions;
   using io::OnnxWeights;
-  OnnxOptions options = OnnxOptions::for_target(
+  OnnxExportOptions options = OnnxExportOptions::for_target(
       o.target
           ? as_option("--target", [&] { return io::target_named(*o.target); })
           : io::Target::any);

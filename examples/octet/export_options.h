@@ -40,8 +40,8 @@ Model as_written(Model model, const ExportOptions& options,
 
 /// Returns the options of the target with these names, overridden by the
 /// command line.
-/// Throws: ValueError for unknown words, and as OnnxOptions::check().
-io::OnnxOptions onnx_options(const ExportOptions& options,
-                             const io::OnnxOptions& names);
+/// Throws: ValueError for unknown words, and as OnnxExportOptions::check().
+io::OnnxExportOptions onnx_options(const ExportOptions& options,
+                                   const io::OnnxExportOptions& names);
 
 }  // namespace octet::program

@@ -128,7 +128,7 @@ Outcome fine_tune(Model& model, const Dataset& training,
   if (!options.force) {
     const auto best = train::keep_best(
         evaluation_data, {.loss = by.loss,
-                          .renew_statistics = options.renew_statistics,
+                          .update_statistics = options.update_statistics,
                           .statistics = options.statistics});
     fit.callbacks.push_back(best);
     const train::History history = train::fit(model, training, fit);
@@ -144,8 +144,8 @@ Outcome fine_tune(Model& model, const Dataset& training,
   const train::EvaluateOptions how{.loss = by.loss, .verbose = false};
   Outcome outcome{.start = train::evaluate(model, evaluation_data, how)};
   const train::History history = train::fit(model, training, fit);
-  if (options.renew_statistics) {
-    (void)train::update_batch_statistics(model, *options.renew_statistics,
+  if (options.update_statistics) {
+    (void)train::update_batch_statistics(model, *options.update_statistics,
                                          options.statistics);
   }
   outcome.last = outcome.kept = train::evaluate(model, evaluation_data, how);

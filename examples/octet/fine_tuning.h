@@ -7,7 +7,7 @@
 
 #include <octet/io/keras.h>
 #include <octet/runtime/config.h>
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 #include <octet/train/optimizer.h>
 
 #include "loss_options.h"
@@ -61,7 +61,7 @@ struct FineTuneOptions {
   /// Keep the model of the last epoch, even if another is better.
   bool force = false;
   /// Data to re-estimate batch statistics from; see train::KeepBestOptions.
-  std::optional<Dataset> renew_statistics = {};
+  std::optional<Dataset> update_statistics = {};
   train::BatchStatisticsOptions statistics = {.samples = 8192};
 };
 

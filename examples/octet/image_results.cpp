@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/io/data.h>
 #include <octet/io/json.h>
-#include <octet/io/npy.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/detail/printable.h>
 #include <octet/runtime/error.h>

@@ -5,10 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/io/checkpoint.h>
 #include <octet/io/json.h>
+#include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
 
 #include "../program.h"
 #include "commands.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <octet/io/checkpoint.h>
+#include <octet/io/model_file.h>
 #include <octet/layers/detail/model_data.h>
 #include <octet/quant/wrapper.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 /// Names inputs and outputs after their layers, as Keras does, if the names are
 /// unique.
-void set_layer_names(const Model& model, io::OnnxOptions& options) {
+void set_layer_names(const Model& model, io::OnnxExportOptions& options) {
   const std::vector<std::string> inputs = input_names(model);
   const std::vector<std::string> outputs = quant::output_names(model);
   std::set<std::string> all(inputs.begin(), inputs.end());
@@ -35,8 +35,8 @@ io::OnnxInterface interface_of(const ModelSource& source) {
              : io::OnnxInterface();
 }
 
-io::OnnxOptions names_of(const ModelSource& source, const Model& model) {
-  io::OnnxOptions options;
+io::OnnxExportOptions names_of(const ModelSource& source, const Model& model) {
+  io::OnnxExportOptions options;
   if (source.what.starts_with("zoo:")) return options;
   options.interface = interface_of(source);
   if (!options.interface.fits(model)) options.interface = {};

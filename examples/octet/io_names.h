@@ -17,6 +17,6 @@ io::OnnxInterface interface_of(const ModelSource& source);
 /// files the names of inputs and outputs; class names; preprocessing. `model`
 /// may be derived from the model in the file.
 /// REQUIRES: as interface_of().
-io::OnnxOptions names_of(const ModelSource& source, const Model& model);
+io::OnnxExportOptions names_of(const ModelSource& source, const Model& model);
 
 }  // namespace octet::program

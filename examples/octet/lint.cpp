@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <octet/io/data.h>
 #include <octet/io/json.h>
 #include <octet/io/lint.h>
-#include <octet/io/npy.h>
 #include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>

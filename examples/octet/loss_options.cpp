@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <octet/io/data.h>
+#include <octet/io/detail/checks.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>

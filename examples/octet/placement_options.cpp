@@ -234,10 +234,10 @@ std::vector<quant::Conversion> conversions_of(const std::string& policy) {
                                  : quant::tensorrt_conversions();
 }
 
-quant::QuantConfig pattern_config(const std::string& policy,
-                                  const quant::QuantizeOptions& options) {
-  quant::QuantConfig config{.activation = options.activation,
-                            .weight = options.weight};
+quant::InsertQdqOptions pattern_config(const std::string& policy,
+                                       const quant::QuantizeOptions& options) {
+  quant::InsertQdqOptions config{.activation = options.activation,
+                                 .weight = options.weight};
   if (policy == "onnxruntime") config.activation.is_signed = false;
   return config;
 }
@@ -293,7 +293,7 @@ Model quantized(const Model& model, const PlacementOptions& o,
   const quant::TransformResult found = quant::transform(
       model, patterns_of(name, o, model), conversions_of(name));
   options = adjusted(found.model, std::move(options));
-  const quant::QuantConfig config = pattern_config(name, options);
+  const quant::InsertQdqOptions config = pattern_config(name, options);
   if (options.bits.empty()) {
     return quant::insert_qdq(found.model, found.matches, config);
   }

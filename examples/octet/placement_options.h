@@ -61,8 +61,8 @@ std::vector<quant::Pattern> patterns_of(const std::string& policy,
                                         const PlacementOptions& options,
                                         const Model& model);
 std::vector<quant::Conversion> conversions_of(const std::string& policy);
-quant::QuantConfig pattern_config(const std::string& policy,
-                                  const quant::QuantizeOptions& options);
+quant::InsertQdqOptions pattern_config(const std::string& policy,
+                                       const quant::QuantizeOptions& options);
 
 /// Throws: UnsupportedError for options that pattern policies ignore; `option`
 /// is "--policy", `policy` its value.

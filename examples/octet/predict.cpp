@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include <octet/io/data.h>
-#include <octet/io/npy.h>
+#include <octet/io/detail/checks.h>
 #include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>
 

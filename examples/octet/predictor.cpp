@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/checkpoint.h>
+#include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
@@ -88,7 +88,7 @@ RunnableInput input_of(const io::OnnxTensorInfo& input, ImportedAxes& axes) {
   RunnableInput result{input.name,
                        is_stored_as_float ? "float32" : input.type,
                        open_shape(input.shape),
-                       io::to_text(input.shape),
+                       io::to_string(input.shape),
                        {}};
   if (result.shape) {
     result.orders = orders_for_file(input.name, *result.shape,
@@ -100,7 +100,7 @@ RunnableInput input_of(const io::OnnxTensorInfo& input, ImportedAxes& axes) {
 /// Returns Predictor::samples: the first size, if all inputs and outputs have
 /// it in common. The axis of a vector of fixed size is no batch. Names of
 /// dynamic sizes of outputs may differ.
-std::optional<int64_t> batch_axis_of(const io::OnnxModel& model) {
+std::optional<int64_t> batch_axis_of(const io::OnnxReference& model) {
   const auto& inputs = model.inputs();
   for (const io::OnnxTensorInfo& input : inputs) {
     if (!input.shape || input.shape->empty() ||
@@ -129,7 +129,7 @@ std::optional<int64_t> batch_axis_of(const io::OnnxModel& model) {
   return fixed == nullptr ? Shape::kAnySize : *fixed;
 }
 
-Predictor runnable(const io::OnnxModel& model, const ModelSource& source) {
+Predictor runnable(const io::OnnxReference& model, const ModelSource& source) {
   const std::string& path = source.what;
   // Images run sequentially anyway; small batches stay within the limits.
   const int64_t batch = model.has_control_flow() ? 0 : 16;

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/io/checkpoint.h>
 #include <octet/io/json.h>
+#include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/detail/model_data.h>
 #include <octet/quant/calibrate.h>
@@ -19,7 +19,7 @@
 #include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 #include <octet/train/qat_preset.h>
 
 #include "../program.h"
@@ -153,11 +153,11 @@ train::FitOptions fit_options(const QatOptions& o,
   return options;
 }
 
-io::OnnxOptions form_of(const QatOptions& o, const Model& given,
-                        const std::vector<std::string>& classes,
-                        const std::string& preprocess,
-                        const std::string& resize) {
-  io::OnnxOptions names = names_of(o.model, given);
+io::OnnxExportOptions form_of(const QatOptions& o, const Model& given,
+                              const std::vector<std::string>& classes,
+                              const std::string& preprocess,
+                              const std::string& resize) {
+  io::OnnxExportOptions names = names_of(o.model, given);
   names.preprocess = preprocess;
   names.resize = resize;
   if (std::ssize(classes) == given.outputs()[0].shape()[-1]) {
@@ -168,12 +168,12 @@ io::OnnxOptions form_of(const QatOptions& o, const Model& given,
 
 /// Reports export errors before training.
 void check_form(const QatOptions& o, const Model& model,
-                const io::OnnxOptions& form) {
+                const io::OnnxExportOptions& form) {
   if (o.output.ends_with(".onnx")) (void)io::to_onnx(model, form);
 }
 
 std::string write_model(const QatOptions& o, const Model& model,
-                        const io::OnnxOptions& form) {
+                        const io::OnnxExportOptions& form) {
   if (!o.output.ends_with(".onnx")) {
     io::save_model(model, o.output,
                    {.classes = form.classes,
@@ -183,7 +183,7 @@ std::string write_model(const QatOptions& o, const Model& model,
                     .training = training_of(o.model)});
     return o.output + "\n";
   }
-  const io::OnnxReport report = io::export_onnx(model, o.output, form);
+  const io::OnnxExportReport report = io::export_onnx(model, o.output, form);
   return fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.output,
                      report.nodes, report.qdq_pairs, report.bytes);
 }
@@ -317,7 +317,7 @@ void run_qat(QatOptions o) {
                                   {.loss = by.loss, .verbose = false})});
     quant::calibrate(qat, training, preset.calibration());
   }
-  const io::OnnxOptions form = form_of(
+  const io::OnnxExportOptions form = form_of(
       o, model, opened.classes, preprocess_to_keep(opened, o.data, target),
       resize_to_keep(opened, o.data, target));
   check_form(o, qat, form);
@@ -336,7 +336,7 @@ void run_qat(QatOptions o) {
   const std::string start = has_qdq ? "given" : "calibrated";
   const Outcome outcome =
       fine_tune(qat, training, evaluation_data, by, options,
-                {.force = o.force, .renew_statistics = training});
+                {.force = o.force, .update_statistics = training});
   figures.push_back({start, outcome.start});
   figures.push_back({"last epoch", outcome.last});
   figures.push_back({"kept", outcome.kept});

@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include <octet/io/detail/checks.h>
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/detail/model_data.h>
-#include <octet/quant/auto_mixed_precision.h>
 #include <octet/quant/post_training.h>
 #include <octet/runtime/error.h>
 
@@ -102,7 +102,7 @@ Model placed(const Model& model, const Dataset& data, const QuantizeOptions& o,
             m, data, {.mean_bits = o.mean_bits, .quantize = options});
         report += mixed.to_string() + "\n";
         Config bits(Config::Object{});
-        for (const quant::MixedLayer& layer : mixed.layers) {
+        for (const quant::MixedPrecisionLayer& layer : mixed.layers) {
           bits.set(layer.layer, int64_t{layer.bits});
         }
         figures.set("mean_bits", mixed.mean_bits).set("bits", std::move(bits));
@@ -245,14 +245,14 @@ void quantize(QuantizeOptions o) {
                               .calibrated = !o.ladder && o.mean_bits == 0});
   }
   const Model written = as_written(int8.clone(), o.file, takes);
-  io::OnnxOptions names = names_of(o.model, written);
+  io::OnnxExportOptions names = names_of(o.model, written);
   names.preprocess = preprocess;
   names.resize = resize_to_keep(opened, o.data, target);
   if (std::ssize(opened.classes) == model.outputs()[0].shape()[-1]) {
     names.classes = opened.classes;
   }
-  const io::OnnxOptions form = onnx_options(o.file, names);
-  const io::OnnxReport file = io::export_onnx(written, o.output, form);
+  const io::OnnxExportOptions form = onnx_options(o.file, names);
+  const io::OnnxExportReport file = io::export_onnx(written, o.output, form);
   const std::string engine =
       write_engine_files(o.output, form.target, o.engine,
                          o.file.from_bytes ? nullptr : &all, o.model.limits());

@@ -9,11 +9,11 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/checkpoint.h>
-#include <octet/io/detail/describe_file.h>
+#include <octet/io/detail/checks.h>
 #include <octet/io/keras.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/model_file.h>
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/zoo.h>
 #include <octet/runtime/error.h>
 
@@ -81,7 +81,7 @@ std::vector<Shape> input_shapes(const ModelSource& source) {
 }
 
 SessionOptions session_options(const ModelSource& source) {
-  const io::FileLimits limits = source.limits();
+  const FileLimits limits = source.limits();
   return {.memory_limit = limits.memory_limit, .time_limit = limits.time_limit};
 }
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include <octet/io/file_limits.h>
 #include <octet/io/keras.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/inference_session.h>
 #include <octet/layers/model.h>
+#include <octet/runtime/file.h>
 
 #include "../command_line.h"
 
@@ -31,15 +31,15 @@ struct ModelSource {
   /// Treatment of the quantizers of an ONNX file.
   enum class Quantizers { keep, make_symmetric, drop };
   Quantizers quantizers = Quantizers::keep;
-  double time_limit = io::FileLimits().time_limit;  ///< seconds
-  int64_t memory_mib = io::FileLimits().memory_limit >> 20;
+  double time_limit = FileLimits().time_limit;  ///< seconds
+  int64_t memory_mib = FileLimits().memory_limit >> 20;
   /// Interfaces of the ONNX files read by read_model(), by path. Shared by
   /// copies.
   using Interfaces = std::map<std::string, io::OnnxInterface>;
   std::shared_ptr<Interfaces> interfaces = std::make_shared<Interfaces>();
 
   /// Limits of loading a file and of running an ONNX file.
-  io::FileLimits limits() const {
+  FileLimits limits() const {
     return {.memory_limit = memory_mib << 20, .time_limit = time_limit};
   }
 };

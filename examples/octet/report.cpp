@@ -199,10 +199,10 @@ void add_graph(const ReportOptions& o, const Model& model, io::Report& report) {
     report.notes.push_back("No lint: " + report.graph->note);
     return;
   }
-  const io::OnnxOptions form =
+  const io::OnnxExportOptions form =
       target == io::Target::onnxruntime || target == io::Target::openvino
-          ? io::OnnxOptions::for_target(io::target_named(o.target))
-          : io::OnnxOptions();
+          ? io::OnnxExportOptions::for_target(io::target_named(o.target))
+          : io::OnnxExportOptions();
   report.lint =
       io::lint_onnx_bytes(io::to_onnx(model, form).bytes, {.target = target});
 }

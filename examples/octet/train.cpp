@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/checkpoint.h>
 #include <octet/io/json.h>
+#include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/detail/model_data.h>
 #include <octet/layers/zoo.h>
@@ -215,7 +215,7 @@ std::string write_model(const TrainOptions& o, const Model& model,
                     .training = trained});
     return o.output;
   }
-  const io::OnnxReport report =
+  const io::OnnxExportReport report =
       io::export_onnx(model, o.output,
                       {.classes = names,
                        .preprocess = preprocess,
@@ -294,7 +294,7 @@ void train_model(const TrainOptions& o) {
   }
   const Tuning tuning = tuning_of(o, model, parts.training, by, untrained);
   options.optimizer = tuning.fine.optimizer;
-  options.renews_statistics = true;
+  options.update_statistics_later = true;
   if (!o.json) {
     print(describe("training samples", parts.training, job.data, o.data,
                    job.target));
@@ -317,7 +317,7 @@ void train_model(const TrainOptions& o) {
   const Outcome outcome = fine_tune(
       model, parts.training, evaluation_data, by, options,
       {.force = o.force || is_zoo(o),
-       .renew_statistics =
+       .update_statistics =
            renewed ? std::optional(parts.training) : std::nullopt,
        .statistics = {.batch_size = batch_size, .samples = kMostStatistics}});
   for (const auto& layer : frozen) layer->freeze_statistics(false);

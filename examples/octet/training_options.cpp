@@ -10,7 +10,7 @@
 
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 
 #include "choice.h"
 #include "loss_options.h"

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <octet/io/data.h>
 #include <octet/io/json.h>
-#include <octet/io/npy.h>
-#include <octet/io/onnx_import.h>
+#include <octet/io/onnx.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 

@@ -41,18 +41,18 @@ constexpr const char* kBackend = "tensorflow";
 // ---- writing
 
 /// Path of a weight in its layer's group, as in Keras.
-std::string weight_name(const quant::Weight& weight) {
+std::string weight_name(const quant::NamedWeight& weight) {
   return fmt::format("{}/{}:0", weight.layer, weight.name);
 }
 
 void write_layer(Hdf5Writer& writer, const std::string& layer,
-                 const std::vector<const quant::Weight*>& weights) {
+                 const std::vector<const quant::NamedWeight*>& weights) {
   const std::string group = fmt::format("{}/{}", kWeights, layer);
   writer.group(group);
   Config::List names;
   // Keras' order, for readers that match weights by position.
   for (const bool trainable : {true, false}) {
-    for (const quant::Weight* weight : weights) {
+    for (const quant::NamedWeight* weight : weights) {
       if (weight->trainable != trainable) continue;
       names.emplace_back(weight_name(*weight));
       writer.dataset(fmt::format("{}/{}", group, weight_name(*weight)),
@@ -68,7 +68,7 @@ void write_weights(Hdf5Writer& writer, const quant::ModelState& model) {
   auto next = model.weights.begin();
   for (const Config& layer : model.graph.at("layers").as_list()) {
     const std::string& name = layer.at("name").as_string();
-    std::vector<const quant::Weight*> weights;
+    std::vector<const quant::NamedWeight*> weights;
     for (; next != model.weights.end() && next->layer == name; ++next) {
       weights.push_back(&*next);
     }
@@ -208,8 +208,8 @@ class File {
   Hdf5Reader reader_;
 };
 
-quant::Weight read_weight(File& file, const std::string& layer,
-                          const std::string& path) {
+quant::NamedWeight read_weight(File& file, const std::string& layer,
+                               const std::string& path) {
   const std::string prefix = layer + "/";
   if (!path.starts_with(prefix) || !path.ends_with(":0") ||
       path.size() <= prefix.size() + 2) {
@@ -278,7 +278,7 @@ auto read_file_with(std::string contents, const std::string& name,
 }  // namespace
 
 std::string file_of(const quant::ModelState& model,
-                    const SaveOptions& options) {
+                    const SaveModelOptions& options) {
   return file_with([&](Hdf5Writer& writer) {
     write_model(writer, model);
     const std::vector<std::string>& classes = options.classes;
@@ -323,10 +323,10 @@ quant::ModelState model_in(std::string contents, const std::string& name,
                         [](File& file) { return read_model(file); });
 }
 
-SaveOptions options_in(std::string contents, const std::string& name,
-                       const FileLimits& limits) {
+SaveModelOptions options_in(std::string contents, const std::string& name,
+                            const FileLimits& limits) {
   return read_file_with(std::move(contents), name, limits, [](File& file) {
-    SaveOptions options;
+    SaveModelOptions options;
     if (file.has(kOctet, kClasses)) {
       const Config list = file.text(kOctet, kClasses);
       for (const Config& entry : list.as_list()) {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include <octet/io/checkpoint.h>
-#include <octet/io/file_limits.h>
-#include <octet/train/training_state.h>
+#include <octet/io/model_file.h>
+#include <octet/runtime/file.h>
+#include <octet/train/fit.h>
 
 namespace octet::io {
 
@@ -20,7 +20,7 @@ inline constexpr std::string_view kOctetFile = "an Octet model or checkpoint";
 /// Returns the bytes of a file with the model or the state.
 /// Throws: ValueError for values that cannot be stored.
 std::string file_of(const quant::ModelState& model,
-                    const SaveOptions& options = {});
+                    const SaveModelOptions& options = {});
 std::string file_of(const train::TrainingState& state);
 
 /// Parses the contents of a file, which are moved, as they may be as large as
@@ -28,8 +28,8 @@ std::string file_of(const train::TrainingState& state);
 /// Throws: FormatError, UnsupportedError.
 quant::ModelState model_in(std::string contents, const std::string& name,
                            const FileLimits& limits);
-SaveOptions options_in(std::string contents, const std::string& name,
-                       const FileLimits& limits);
+SaveModelOptions options_in(std::string contents, const std::string& name,
+                            const FileLimits& limits);
 train::TrainingState state_in(std::string contents, const std::string& name,
                               const FileLimits& limits);
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/checkpoint.h>
+#include <octet/io/model_file.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 

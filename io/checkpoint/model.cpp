@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/checkpoint.h>
 #include <octet/io/image.h>
+#include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
+#include <octet/layers/detail/load_limits.h>
 #include <octet/layers/layer.h>
 #include <octet/quant/model_state.h>
 #include <octet/runtime/detail/file_name.h>
@@ -38,16 +38,16 @@ std::string frame_of(const std::filesystem::path& path) {
 /// Builds a model; layers may not allocate more weights than the file has.
 Model build(quant::ModelState state) {
   int64_t elements = 0;
-  for (const quant::Weight& weight : state.weights) {
+  for (const quant::NamedWeight& weight : state.weights) {
     elements += weight.value.size();
   }
   // apply() creates each layer again.
   const ParameterLimit limit(elements * (state.plan.is_null() ? 1 : 2));
-  return quant::restored(std::move(state));
+  return quant::model_from_state(std::move(state));
 }
 
-SaveOptions options_of(const std::filesystem::path& path,
-                       const FileLimits& limits) {
+SaveModelOptions options_of(const std::filesystem::path& path,
+                            const FileLimits& limits) {
   return options_in(read_file_as(kOctetFile, path, kLargestFile), path.string(),
                     limits);
 }
@@ -55,7 +55,7 @@ SaveOptions options_of(const std::filesystem::path& path,
 }  // namespace
 
 void save_model(const Model& model, const std::filesystem::path& path,
-                const SaveOptions& options) {
+                const SaveModelOptions& options) {
   check_file_name(path, "an HDF5 model", {".h5", ".hdf5"});
   check_class_names(model, options.classes);
   if (!options.preprocess.empty()) (void)preprocess_mode(options.preprocess);

@@ -177,7 +177,7 @@ Shape open_shape_of(const OnnxTensorInfo& input) {
                            fmt::format("ONNX input '{}'", input.name),
                            fmt::format("must be float32, bool or integers with "
                                        "a batch dimension, got {} {}",
-                                       input.type, to_text(input.shape)));
+                                       input.type, to_string(input.shape)));
   }
   std::vector<int64_t> dims;
   for (const OnnxDim& dim : *input.shape) {

@@ -89,9 +89,9 @@ Sketch sketch_of(const Model& model) {
 /// Predicts kernels from the ONNX nodes of each layer, after folding if the
 /// target folds.
 std::vector<SketchKernel> kernels_of(const Model& model, Target target) {
-  OnnxOptions form;
+  OnnxExportOptions form;
   if (target == Target::onnxruntime) {
-    form = OnnxOptions::for_target(Target::onnxruntime);
+    form = OnnxExportOptions::for_target(Target::onnxruntime);
     form.fold_batch_norm = false;
   } else if (target == Target::openvino) {
     form.target = Target::openvino;

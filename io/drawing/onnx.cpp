@@ -39,12 +39,12 @@ class OnnxSketch {
  public:
   explicit OnnxSketch(const LintGraph& graph) : graph_(graph) {
     for (const OnnxTensorInfo& input : graph_.inputs()) {
-      made_[input.name] = {add({input.name, "Input", to_text(input.shape)}),
+      made_[input.name] = {add({input.name, "Input", to_string(input.shape)}),
                            ""};
     }
     for (const Node& node : graph.all_nodes()) add(node);
     for (const OnnxTensorInfo& output : graph_.outputs()) {
-      const size_t box = add({output.name, "Output", to_text(output.shape)});
+      const size_t box = add({output.name, "Output", to_string(output.shape)});
       add_read(box, output.name);
     }
   }
@@ -85,7 +85,7 @@ class OnnxSketch {
     }
     const size_t at =
         add({name_of(node), node.op_type(),
-             to_text(graph_.shape(node.output(0))), weights_of(node)});
+             to_string(graph_.shape(node.output(0))), weights_of(node)});
     where_[&node] = at;
     for (const std::string& input : node.input()) add_read(at, input);
     for (const std::string& output : node.output()) {

@@ -102,7 +102,7 @@ std::string tooltip(const DrawnBox& box) {
       text += fmt::format("  weights: {}\n", markup_text(layer.weights));
     }
   }
-  if (box.precision) text += std::string(to_text(*box.precision));
+  if (box.precision) text += std::string(to_string(*box.precision));
   if (!box.reason.empty()) text += ": " + markup_text(box.reason);
   return text;
 }

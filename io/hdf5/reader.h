@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include <octet/io/file_limits.h>
 #include <octet/runtime/config.h>
+#include <octet/runtime/file.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet::io {

@@ -12,8 +12,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <octet/io/detail/checks.h>
 #include <octet/io/image.h>
-#include <octet/runtime/detail/rows.h>
+#include <octet/runtime/detail/tensor_parts.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include <octet/io/image.h>
+#include <octet/layers/model.h>
 #include <octet/layers/preprocessing.h>
-#include <octet/layers/rebuild.h>
 #include <octet/layers/reshaping.h>
 #include <octet/runtime/error.h>
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/detail/describe_file.h>
+#include <octet/io/detail/checks.h>
 #include <octet/io/image.h>
 #include <octet/runtime/error.h>
 

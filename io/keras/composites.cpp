@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/dense.h>
+#include <octet/layers/detail/einsum.h>
 #include <octet/runtime/error.h>
 
 #include "arranged.h"

@@ -7,6 +7,7 @@
 
 #include <octet/io/json.h>
 #include <octet/io/keras.h>
+#include <octet/layers/detail/load_limits.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>

@@ -60,7 +60,7 @@ bool is_dropped(const std::string& key, const Config& value) {
     return !reads([&] { (void)Initializer::from_config(value); });
   }
   if (key.ends_with("_regularizer")) {
-    return !reads([&] { (void)regularizer_from(value); });
+    return !reads([&] { (void)regularizer_from_config(value); });
   }
   return false;
 }

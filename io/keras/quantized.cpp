@@ -162,7 +162,11 @@ quant::QdqPoint point_at(const std::string& layer, const QdqSite& site) {
     config = quant::weight_quantizer();
     config.rule = quant::ScaleRule::fixed;
   }
-  return {{site, "file", "the file has a range for it"}, layer, config};
+  return {.layer = layer,
+          .site = site,
+          .config = config,
+          .rule = "file",
+          .reason = "the file has a range for it"};
 }
 
 /// Returns the quantizer at a site of a layer, or null.

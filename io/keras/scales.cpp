@@ -7,7 +7,7 @@
 #include <octet/layers/model.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/quantization.h>
 
 #include "file_errors.h"
 #include "keras/names.h"

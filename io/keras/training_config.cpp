@@ -4,9 +4,9 @@
 #include <string_view>
 #include <utility>
 
-#include <octet/io/checkpoint.h>
 #include <octet/io/json.h>
 #include <octet/io/keras.h>
+#include <octet/io/model_file.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
-#include <octet/io/file_limits.h>
 #include <octet/io/image.h>
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
 
 #include "foreign_errors.h"
 #include "onnx/check/check.h"

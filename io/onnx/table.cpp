@@ -63,7 +63,7 @@ std::string header(const OnnxSummary& summary) {
   const auto tensors = [&](std::string_view key, const auto& list) {
     for (const OnnxTensorInfo& tensor : list) {
       line(key, fmt::format("{}  {} {}", tensor.name, tensor.type,
-                            to_text(tensor.shape)));
+                            to_string(tensor.shape)));
     }
   };
   tensors("input", summary.inputs);
@@ -81,7 +81,7 @@ std::string nodes(const OnnxSummary& summary) {
   for (size_t i = 0; i < summary.nodes.size(); ++i) {
     const OnnxNodeInfo& node = summary.nodes[i];
     table.add({std::to_string(i), node.op, node.name,
-               node.shape ? to_text(node.shape) : "?"});
+               node.shape ? to_string(node.shape) : "?"});
   }
   return table.to_string();
 }
@@ -172,7 +172,7 @@ Config pair_config(const OnnxQdqPair& pair) {
 
 }  // namespace
 
-std::string to_text(const OnnxShape& shape) {
+std::string to_string(const OnnxShape& shape) {
   if (!shape) return "";
   std::string text = "[";
   for (const OnnxDim& dim : *shape) {

@@ -82,7 +82,7 @@ class Histograms {
     const quant::QuantizerConfig& config = quantizer.config();
     ActivationHistogram& h = all_.emplace_back();
     h.name = quant::float_name(quant::float_layer(*node.layer).name());
-    h.codes = quant::codes_text(config);
+    h.codes = quant::range_text(config);
     h.scale = *scale;
     h.clip_low = h.scale * config.low();
     h.clip_high = h.scale * config.high();

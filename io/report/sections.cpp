@@ -216,7 +216,7 @@ std::string lint_section(const Report& report) {
       where += markup_text(finding.reason);
     }
     if (count > kTold) where += fmt::format("<br>and {} more", count - kTold);
-    const std::string_view severity = to_text(at->severity);
+    const std::string_view severity = to_string(at->severity);
     rows += fmt::format(
         "<tr><td><span class=\"badge {0}\">{0}</span></td><td>{1}</td>"
         "<td>{2}</td>{3}</tr>\n",
@@ -229,7 +229,7 @@ std::string lint_section(const Report& report) {
   std::string forecast;
   for (const LayerForecast& layer : lint.layers) {
     if (layer.precision == LayerPrecision::int8) continue;
-    forecast += "<tr>" + cell(layer.node) + cell(to_text(layer.precision)) +
+    forecast += "<tr>" + cell(layer.node) + cell(to_string(layer.precision)) +
                 cell(layer.group) + cell(layer.reason) + "</tr>\n";
   }
   if (forecast.empty()) return html;

@@ -10,6 +10,7 @@
 
 #include <octet/layers/detail/model_data.h>
 #include <octet/quant/calibrate.h>
+#include <octet/quant/detail/calibration_steps.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>

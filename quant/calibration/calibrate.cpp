@@ -2,8 +2,9 @@
 
 #include <octet/layers/detail/model_data.h>
 #include <octet/quant/calibrate.h>
+#include <octet/quant/detail/calibration_steps.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/quantization.h>
 
 #include "calibration/steps.h"
 

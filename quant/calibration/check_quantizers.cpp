@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/quant/detail/calibration_steps.h>
 #include <octet/quant/qat.h>
 #include <octet/quant/sensitivity.h>
 #include <octet/quant/wrapper.h>
@@ -63,7 +64,7 @@ class Counter final : public RangeObserver {
 
 class Check {
  public:
-  explicit Check(const CheckOptions& options) : options_(options) {}
+  explicit Check(const QuantizerCheckOptions& options) : options_(options) {}
 
   bool found(QuantizerFault fault) const {
     return std::ranges::count(findings_, fault, &QuantizerFinding::fault) > 0;
@@ -185,7 +186,7 @@ class Check {
                          .text = fmt::format("'{}': {}", q.name(), text)});
   }
 
-  CheckOptions options_;
+  QuantizerCheckOptions options_;
   std::vector<QuantizerFinding> findings_;
 };
 
@@ -246,9 +247,9 @@ std::string_view to_string(QuantizerFault fault) {
   throw InternalError("internal", "to_string", "unknown QuantizerFault");
 }
 
-std::vector<QuantizerFinding> check_quantizers(const Model& given,
-                                               const Dataset& data,
-                                               const CheckOptions& options) {
+std::vector<QuantizerFinding> check_quantizers(
+    const Model& given, const Dataset& data,
+    const QuantizerCheckOptions& options) {
   if (!is_quantized(given)) {
     throw ValueError(
         "not_quantized", "check_quantizers",

@@ -1,6 +1,7 @@
 // Selection of calibration samples.
 #include <fmt/format.h>
 
+#include <octet/quant/detail/calibration_steps.h>
 #include <octet/runtime/error.h>
 
 #include "calibration/steps.h"

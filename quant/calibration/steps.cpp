@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <octet/quant/calibrate.h>
+#include <octet/quant/detail/calibration_steps.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/detail/progress_line.h>
 #include <octet/runtime/error.h>

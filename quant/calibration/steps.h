@@ -9,6 +9,7 @@
 
 #include <octet/layers/model.h>
 #include <octet/quant/calibrate.h>
+#include <octet/quant/detail/calibration_steps.h>
 #include <octet/quant/quantizer.h>
 #include <octet/runtime/dataset.h>
 

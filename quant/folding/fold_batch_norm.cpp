@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/custom_layer.h>
-#include <octet/layers/rebuild.h>
+#include <octet/layers/model.h>
 #include <octet/quant/detail/counterpart.h>
 #include <octet/quant/post_training.h>
 #include <octet/quant/wrapper.h>
@@ -58,18 +58,20 @@ std::shared_ptr<Layer> wrapped(const Fold& fold, std::shared_ptr<Layer> inner,
   const auto wrapper = make_wrapper(std::move(inner));
   wrapper->set_name(name);
   const auto attach_copy = [&](const PlacedQuantizer& placed) {
-    wrapper->attach(placed, context.shared(*placed.quantizer, [&] {
-      return placed.quantizer->clone();
-    }));
+    PlacedQuantizer copied = placed;
+    copied.quantizer = context.shared(
+        *placed.quantizer, [&] { return placed.quantizer->clone(); });
+    wrapper->attach(std::move(copied));
   };
   if (old != nullptr) {
     const QdqSite kernel =
         QdqSite::weight(std::string(old->inner().facts().folded.parameter));
     for (const PlacedQuantizer& placed : old->quantizers()) {
       if (placed.site == kernel) {
-        wrapper->attach(
-            {QdqSite::weight(fold.folded.kernel), placed.rule, placed.reason},
-            fold.folded.quantizer);
+        wrapper->attach({.site = QdqSite::weight(fold.folded.kernel),
+                         .quantizer = fold.folded.quantizer,
+                         .rule = placed.rule,
+                         .reason = placed.reason});
       } else {
         attach_copy(placed);
       }

@@ -8,7 +8,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/quantization.h>
 
 namespace octet::quant {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/quantization.h>
 
 namespace octet::quant {
 namespace {

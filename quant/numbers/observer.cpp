@@ -267,7 +267,7 @@ Config to_config(const CalibrationOptions& options) {
       .set("ema_rate", options.ema_rate);
 }
 
-CalibrationOptions calibration_options_from(const Config& config) {
+CalibrationOptions calibration_options_from_config(const Config& config) {
   const std::string& wanted = config.at("method").as_string();
   const auto* found = std::ranges::find(kMethods, wanted, &Method::name);
   if (found == std::end(kMethods)) {

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include <octet/quant/quantizer.h>
-#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
 
 namespace octet::quant {
 namespace {
@@ -103,8 +103,8 @@ void Quantizer::observe(const Variable& x) const {
 // Returns whether there is still no scale, as all values were zero.
 bool Quantizer::follow(const Variable& x) const {
   if (!config_.follows() || frozen_ || pauses_ > 0) return false;
-  CrossShardReduction* const parts = batch_parts();
-  const auto part = static_cast<size_t>(parts != nullptr ? parts->part() : 0);
+  CrossShardReduction* const parts = cross_shard_reduction();
+  const auto part = static_cast<size_t>(parts != nullptr ? parts->shard() : 0);
   const auto seen = identity(x);
   if (part < followed_.size() && followed_[part] == seen) {
     return !scale_;  // seen by another consumer

@@ -32,7 +32,7 @@ std::string_view to_string(ScaleRule rule) {
   return std::ranges::find(kRules, rule, &RuleName::rule)->name;
 }
 
-ScaleRule scale_rule_from(std::string_view name) {
+ScaleRule scale_rule_named(std::string_view name) {
   const auto* found = std::ranges::find(kRules, name, &RuleName::name);
   if (found != std::end(kRules)) return found->rule;
   throw ValueError(
@@ -43,7 +43,7 @@ ScaleRule scale_rule_from(std::string_view name) {
           name));
 }
 
-std::string codes_text(const QuantizerConfig& c) {
+std::string range_text(const QuantizerConfig& c) {
   const std::string codes =
       fmt::format("{}int{} [{},{}]", c.is_signed ? "" : "u", c.bits,
                   c.low() + c.zero_point, c.high() + c.zero_point);
@@ -53,7 +53,7 @@ std::string codes_text(const QuantizerConfig& c) {
 
 std::string to_string(const QuantizerConfig& c) {
   return fmt::format(
-      "{} {} {}{}", codes_text(c), c.per_channel ? "per channel" : "per tensor",
+      "{} {} {}{}", range_text(c), c.per_channel ? "per channel" : "per tensor",
       to_string(c.rule),
       c.straight_through == StraightThrough::pass_through ? " pass_through"
                                                           : "");

@@ -94,7 +94,7 @@ void Quantizer::restore(const Config& state) {
           made.steps_ = steps->as_int();
         }
         if (const Config* observer = state.find("observer")) {
-          made.start_observing(calibration_options_from(*observer));
+          made.start_observing(calibration_options_from_config(*observer));
           if (made.observing()) made.observer_->restore(observer->at("state"));
         }
         enabled_ = made.enabled_;

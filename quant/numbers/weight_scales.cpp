@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/quantization.h>
 
 namespace octet::quant {
 namespace {

@@ -17,16 +17,16 @@
 namespace octet::quant {
 namespace {
 
-void check(const QuantConfig& config) {
+void check(const InsertQdqOptions& config) {
   const auto check_bits = [](const QuantizerConfig& each, const char* which) {
     if (each.bits >= 2 && each.bits <= 8) return;
     throw ValueError("out_of_range", which,
                      fmt::format("bits must be in [2,8], got {}", each.bits));
   };
-  check_bits(config.activation, "QuantConfig.activation");
-  check_bits(config.weight, "QuantConfig.weight");
-  expect_for_activation("QuantConfig.activation", config.activation);
-  expect_for_weight("QuantConfig.weight", config.weight);
+  check_bits(config.activation, "InsertQdqOptions.activation");
+  check_bits(config.weight, "InsertQdqOptions.weight");
+  expect_for_activation("InsertQdqOptions.activation", config.activation);
+  expect_for_weight("InsertQdqOptions.weight", config.weight);
 }
 
 std::set<std::string_view> skipped_classes(
@@ -39,7 +39,8 @@ std::set<std::string_view> skipped_classes(
       for (const LayerDef* each : layer_defs()) {
         known.emplace_back(each->class_name);
       }
-      throw NotFoundError("unknown_name", "QuantConfig.skip_weight_quant_for",
+      throw NotFoundError("unknown_name",
+                          "InsertQdqOptions.skip_weight_quant_for",
                           fmt::format("'{}' is not a layer class{}", name,
                                       suggest_names(name, known)));
     }
@@ -56,7 +57,7 @@ std::string describe(const PatternMatch& match) {
 // Converts matches to decisions on the layers of a model.
 class MatchDecisions {
  public:
-  MatchDecisions(const GraphIndex& graph, const QuantConfig& config)
+  MatchDecisions(const GraphIndex& graph, const InsertQdqOptions& config)
       : graph_(graph),
         skipped_(skipped_classes(config.skip_weight_quant_for)) {}
 
@@ -195,7 +196,7 @@ class MatchDecisions {
 
 QdqPlan plan_of_matches(const Model& model,
                         const std::vector<PatternMatch>& matches,
-                        const QuantConfig& config) {
+                        const InsertQdqOptions& config) {
   check(config);
   check_is_float(model, "insert_qdq");
   const GraphIndex graph(model);
@@ -209,7 +210,7 @@ QdqPlan plan_of_matches(const Model& model,
 }
 
 Model insert_qdq(const Model& model, const std::vector<PatternMatch>& matches,
-                 const QuantConfig& config) {
+                 const InsertQdqOptions& config) {
   const QdqPlan plan = plan_of_matches(model, matches, config);
   if (plan.points.empty()) {
     throw ValueError(

@@ -7,7 +7,7 @@ namespace octet::quant {
 
 PatternPlacement place_by_patterns(const Model& model,
                                    const std::vector<Pattern>& patterns,
-                                   const QuantConfig& config,
+                                   const InsertQdqOptions& config,
                                    const std::vector<Conversion>& conversions) {
   TransformResult result = transform(model, patterns, conversions);
   Placement placement{

@@ -60,8 +60,11 @@ QdqPlan plan_of_decisions(const GraphIndex& graph, const Decisions& decisions,
     });
     for (PlacedSite& placed : sites) {
       const bool is_weight = placed.site.kind == SiteKind::weight;
-      plan.points.push_back(
-          {std::move(placed), layer->name(), is_weight ? weight : activation});
+      plan.points.push_back({.layer = layer->name(),
+                             .site = std::move(placed.site),
+                             .config = is_weight ? weight : activation,
+                             .rule = std::move(placed.rule),
+                             .reason = std::move(placed.reason)});
     }
   }
   plan = assign_shared_quantizers(std::move(plan), graph);

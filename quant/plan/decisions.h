@@ -16,6 +16,13 @@ namespace octet::quant {
 /// Throws: ValueError with `who` for a quantized model.
 void check_is_float(const Model& model, std::string_view who);
 
+/// A site selected for quantization, with the rule that selects it.
+struct PlacedSite {
+  QdqSite site;
+  std::string rule = {};    ///< as QdqPoint::rule
+  std::string reason = {};  ///< explanation for users
+};
+
 /// Returns the sites that the wrapper of the layer's class quantizes.
 std::vector<PlacedSite> wrapper_sites(const GraphNode& node,
                                       const std::string& rule,

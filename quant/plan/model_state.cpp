@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/detail/load_limits.h>
 #include <octet/layers/model.h>
 #include <octet/layers/parameter.h>
 #include <octet/quant/model_state.h>
@@ -130,9 +131,9 @@ class Status {
 /// Validated values for a model's parameters.
 class Assignment {
  public:
-  Assignment(const Model& model, std::span<const Weight> weights) {
-    std::map<std::string, const Weight*> given;
-    for (const Weight& weight : weights) {
+  Assignment(const Model& model, std::span<const NamedWeight> weights) {
+    std::map<std::string, const NamedWeight*> given;
+    for (const NamedWeight& weight : weights) {
       given.emplace(key_of(weight.layer, weight.name), &weight);
     }
     std::string missing;
@@ -170,7 +171,7 @@ class Assignment {
   static void add_name(std::string& names, const std::string& name) {
     names += fmt::format("{}'{}'", names.empty() ? "" : ", ", name);
   }
-  void take(const Parameter& parameter, const Weight& weight) {
+  void take(const Parameter& parameter, const NamedWeight& weight) {
     const Tensor& own = parameter.variable.value();
     const Tensor& value = weight.value;
     if (value.empty() || value.shape() != own.shape() ||
@@ -190,8 +191,8 @@ class Assignment {
 
 }  // namespace
 
-std::vector<Weight> weights_of(const Model& model) {
-  std::vector<Weight> weights;
+std::vector<NamedWeight> weights_of(const Model& model) {
+  std::vector<NamedWeight> weights;
   for_layers(model, [&](const Layer& layer, const std::string& name) {
     for (const Parameter& p : layer.parameters()) {
       weights.push_back({name, p.name, p.trainable, p.variable.value()});
@@ -209,13 +210,13 @@ ModelState state_of(const Model& model) {
           .weights = weights_of(model)};
 }
 
-Model rebuild(const ModelState& state) {
+Model initial_model(const ModelState& state) {
   Model model = model_from_config(state.graph);
   if (state.plan.is_null()) return model;
   return apply(plan_from_config(state.plan), model);
 }
 
-Model restored(ModelState state) {
+Model model_from_state(ModelState state) {
   const SkipInit unfilled;
   Model model = model_from_config(state.graph);
   Assignment weights(model, state.weights);
@@ -235,7 +236,7 @@ void restore(Model& model, const ModelState& state) {
   status.put_back();
 }
 
-void assign_weights(Model& model, std::span<const Weight> weights) {
+void assign_weights(Model& model, std::span<const NamedWeight> weights) {
   Assignment(model, weights).put_in_place();
 }
 

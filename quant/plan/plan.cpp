@@ -157,7 +157,10 @@ Model apply(const QdqPlan& given, const Model& model, Weights weights) {
         if (found == by_layer.end()) return inner;
         const auto wrapper = make_wrapper(std::move(inner));
         for (const QdqPoint* point : found->second) {
-          wrapper->attach(*point, quantizer_of(*point));
+          wrapper->attach({.site = point->site,
+                           .quantizer = quantizer_of(*point),
+                           .rule = point->rule,
+                           .reason = point->reason});
         }
         wrapper->set_name(quantized_name(layer.name()));
         return wrapper;
@@ -172,9 +175,12 @@ QdqPlan plan_of(const Model& model) {
     if (wrapper == nullptr) continue;
     const auto first = static_cast<std::ptrdiff_t>(plan.points.size());
     for (const PlacedQuantizer& placed : wrapper->quantizers()) {
-      plan.points.push_back({placed, wrapper->inner().name(),
-                             placed.quantizer->config(),
-                             placed.quantizer->name()});
+      plan.points.push_back({.layer = wrapper->inner().name(),
+                             .site = placed.site,
+                             .config = placed.quantizer->config(),
+                             .group = placed.quantizer->name(),
+                             .rule = placed.rule,
+                             .reason = placed.reason});
     }
     std::stable_sort(plan.points.begin() + first, plan.points.end(),
                      [](const QdqPoint& a, const QdqPoint& b) {

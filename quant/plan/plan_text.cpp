@@ -115,7 +115,7 @@ int int_at(const Config& config, std::string_view key, int64_t low,
 }
 
 ScaleRule scale_rule(const Config& value) {
-  return scale_rule_from(value.as_string());
+  return scale_rule_named(value.as_string());
 }
 
 // Reads the keys that to_config() omits if they do not apply.

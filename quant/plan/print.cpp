@@ -1,6 +1,6 @@
 #include <ostream>
 
-#include <octet/quant/print.h>
+#include <octet/quant/plan.h>
 
 namespace octet::quant {
 

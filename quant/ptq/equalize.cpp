@@ -6,7 +6,7 @@
 
 #include <octet/quant/post_training.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/quantization.h>
 
 #include "graph/graph_index.h"
 #include "ptq/linear_layers.h"

@@ -13,15 +13,16 @@
 #include <fmt/format.h>
 
 #include <octet/layers/detail/model_data.h>
+#include <octet/quant/detail/calibration_steps.h>
 #include <octet/quant/post_training.h>
 #include <octet/quant/qat.h>
 #include <octet/quant/sensitivity.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/detail/progress_line.h>
-#include <octet/runtime/detail/rows.h>
+#include <octet/runtime/detail/tensor_parts.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops/arithmetic.h>
-#include <octet/runtime/ops/loss.h>
+#include <octet/runtime/ops/nn.h>
 #include <octet/runtime/rng.h>
 
 #include "calibration/signal_noise.h"

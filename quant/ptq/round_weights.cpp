@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/detail/model_data.h>
+#include <octet/quant/detail/calibration_steps.h>
 #include <octet/quant/post_training.h>
 #include <octet/quant/qat.h>
 #include <octet/quant/sensitivity.h>

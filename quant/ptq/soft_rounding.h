@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/quantization.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet::quant {

@@ -8,8 +8,9 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/auto_mixed_precision.h>
 #include <octet/quant/calibrate.h>
+#include <octet/quant/detail/calibration_steps.h>
+#include <octet/quant/post_training.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/detail/text_table.h>
@@ -36,29 +37,31 @@ int64_t weights_of(const BaseQuantizeWrapper& wrapper) {
 }
 
 // Noise of the outputs relative to their power.
-double noise(const MixedLayer& layer) { return std::pow(10, -layer.sqnr / 10); }
+double noise(const MixedPrecisionLayer& layer) {
+  return std::pow(10, -layer.sqnr / 10);
+}
 
-double mean_bits(const std::vector<MixedLayer>& layers) {
+double mean_bits(const std::vector<MixedPrecisionLayer>& layers) {
   double bits = 0, count = 0;
-  for (const MixedLayer& layer : layers) {
+  for (const MixedPrecisionLayer& layer : layers) {
     bits += static_cast<double>(layer.bits * layer.weights);
     count += static_cast<double>(layer.weights);
   }
   return count > 0 ? bits / count : kWide;
 }
 
-int64_t bytes_of(const std::vector<MixedLayer>& layers) {
+int64_t bytes_of(const std::vector<MixedPrecisionLayer>& layers) {
   int64_t bytes = 0;
-  for (const MixedLayer& layer : layers) {
+  for (const MixedPrecisionLayer& layer : layers) {
     bytes += (layer.bits * layer.weights + 7) / 8;
   }
   return bytes;
 }
 
-double latency_of(const std::vector<MixedLayer>& layers,
+double latency_of(const std::vector<MixedPrecisionLayer>& layers,
                   const std::vector<LayerLatency>& latencies) {
   double sum = 0;
-  for (const MixedLayer& layer : layers) {
+  for (const MixedPrecisionLayer& layer : layers) {
     const auto found =
         std::ranges::find(latencies, layer.layer, &LayerLatency::layer);
     sum += layer.bits == kWide ? found->wide : found->narrow;
@@ -70,14 +73,14 @@ double latency_of(const std::vector<MixedLayer>& layers,
 struct Budget {
   std::string_view name;
   double most = 0;
-  std::function<double(const std::vector<MixedLayer>&)> cost;
+  std::function<double(const std::vector<MixedPrecisionLayer>&)> cost;
 
-  bool meets(const std::vector<MixedLayer>& layers) const {
+  bool meets(const std::vector<MixedPrecisionLayer>& layers) const {
     return cost(layers) <= most;
   }
 };
 
-Budget budget_of(const MixedOptions& options) {
+Budget budget_of(const MixedPrecisionOptions& options) {
   if (options.bytes) {
     return {"bytes", static_cast<double>(*options.bytes),
             [](const auto& layers) {
@@ -94,7 +97,7 @@ Budget budget_of(const MixedOptions& options) {
           mean_bits};
 }
 
-void check(const MixedOptions& options) {
+void check(const MixedPrecisionOptions& options) {
   if (options.narrow < 2 || options.narrow >= kWide) {
     throw ValueError(
         "out_of_range", "auto_mixed_precision",
@@ -152,10 +155,10 @@ void check(const MixedOptions& options) {
 
 // Checks that layers and latencies correspond one to one.
 void check_latencies(const std::vector<LayerLatency>& latencies,
-                     const std::vector<MixedLayer>& layers) {
+                     const std::vector<MixedPrecisionLayer>& layers) {
   std::vector<std::string> names;
   names.reserve(layers.size());
-  for (const MixedLayer& layer : layers) names.push_back(layer.layer);
+  for (const MixedPrecisionLayer& layer : layers) names.push_back(layer.layer);
   for (const LayerLatency& each : latencies) {
     if (std::ranges::count(names, each.layer) == 0) {
       throw NotFoundError(
@@ -188,11 +191,12 @@ void check_latencies(const std::vector<LayerLatency>& latencies,
 
 // Returns the quietest layer that alone suffices for the budget, else the layer
 // with the least noise per saving.
-MixedLayer* next_to_narrow(const std::vector<MixedLayer*>& cheapest,
-                           const std::vector<MixedLayer>& layers,
-                           const Budget& budget, int narrow) {
-  MixedLayer *next = nullptr, *enough = nullptr;
-  for (MixedLayer* layer : cheapest) {
+MixedPrecisionLayer* next_to_narrow(
+    const std::vector<MixedPrecisionLayer*>& cheapest,
+    const std::vector<MixedPrecisionLayer>& layers, const Budget& budget,
+    int narrow) {
+  MixedPrecisionLayer *next = nullptr, *enough = nullptr;
+  for (MixedPrecisionLayer* layer : cheapest) {
     if (layer->bits != kWide) continue;
     if (next == nullptr) next = layer;
     layer->bits = narrow;
@@ -206,28 +210,32 @@ MixedLayer* next_to_narrow(const std::vector<MixedLayer*>& cheapest,
 }
 
 // Returns the layers with savings, by noise per saving.
-std::vector<MixedLayer*> by_noise(std::vector<MixedLayer>& layers,
-                                  const Budget& budget, int narrow) {
+std::vector<MixedPrecisionLayer*> by_noise(
+    std::vector<MixedPrecisionLayer>& layers, const Budget& budget,
+    int narrow) {
   const double all = budget.cost(layers);
-  std::vector<std::pair<double, MixedLayer*>> order;
-  for (MixedLayer& layer : layers) {
+  std::vector<std::pair<double, MixedPrecisionLayer*>> order;
+  for (MixedPrecisionLayer& layer : layers) {
     layer.bits = narrow;
     const double saved = all - budget.cost(layers);
     layer.bits = kWide;
     if (saved > 0) order.emplace_back(noise(layer) / saved, &layer);
   }
-  std::ranges::stable_sort(order, {}, &std::pair<double, MixedLayer*>::first);
-  std::vector<MixedLayer*> result;
+  std::ranges::stable_sort(order, {},
+                           &std::pair<double, MixedPrecisionLayer*>::first);
+  std::vector<MixedPrecisionLayer*> result;
   result.reserve(order.size());
   for (const auto& [ratio, layer] : order) result.push_back(layer);
   return result;
 }
 
-void expect_in_reach(std::vector<MixedLayer>& layers, const Budget& budget,
-                     const std::vector<MixedLayer*>& cheapest, int narrow) {
-  for (MixedLayer* layer : cheapest) layer->bits = narrow;
+void expect_in_reach(std::vector<MixedPrecisionLayer>& layers,
+                     const Budget& budget,
+                     const std::vector<MixedPrecisionLayer*>& cheapest,
+                     int narrow) {
+  for (MixedPrecisionLayer* layer : cheapest) layer->bits = narrow;
   const double least = budget.cost(layers);
-  for (MixedLayer* layer : cheapest) layer->bits = kWide;
+  for (MixedPrecisionLayer* layer : cheapest) layer->bits = kWide;
   if (least <= budget.most) return;
   throw ValueError(
       "invalid_value", "auto_mixed_precision",
@@ -236,15 +244,16 @@ void expect_in_reach(std::vector<MixedLayer>& layers, const Budget& budget,
                   budget.name, budget.most, least, narrow));
 }
 
-void keep_to(const Budget& budget, std::vector<MixedLayer>& layers,
+void keep_to(const Budget& budget, std::vector<MixedPrecisionLayer>& layers,
              int narrow) {
-  const std::vector<MixedLayer*> cheapest = by_noise(layers, budget, narrow);
+  const std::vector<MixedPrecisionLayer*> cheapest =
+      by_noise(layers, budget, narrow);
   expect_in_reach(layers, budget, cheapest, narrow);
   while (!budget.meets(layers)) {
     next_to_narrow(cheapest, layers, budget, narrow)->bits = narrow;
   }
   // Restores layers made redundant by a large layer at the end.
-  for (MixedLayer* layer : cheapest | std::views::reverse) {
+  for (MixedPrecisionLayer* layer : cheapest | std::views::reverse) {
     if (layer->bits == kWide) continue;
     layer->bits = kWide;
     if (!budget.meets(layers)) layer->bits = narrow;
@@ -252,7 +261,8 @@ void keep_to(const Budget& budget, std::vector<MixedLayer>& layers,
 }
 
 Model calibrated(const Model& model, const Dataset& data,
-                 const QuantizeOptions& quantize, const MixedOptions& options) {
+                 const QuantizeOptions& quantize,
+                 const MixedPrecisionOptions& options) {
   QuantizeOptions fixed = quantize;
   if (fixed.weight.rule == ScaleRule::live)
     fixed.weight.rule = ScaleRule::fixed;
@@ -268,11 +278,11 @@ Model calibrated(const Model& model, const Dataset& data,
 
 // A tensor has the width of its widest consumer.
 void settle_activations(const Model& placed, int narrow,
-                        std::vector<MixedLayer>& layers) {
+                        std::vector<MixedPrecisionLayer>& layers) {
   std::set<const Quantizer*> wide;
   const auto found = [&](const BaseQuantizeWrapper& wrapper) {
     return std::ranges::find(layers, wrapper.inner().name(),
-                             &MixedLayer::layer);
+                             &MixedPrecisionLayer::layer);
   };
   const auto for_each = [&](const auto& call) {
     for (const auto& layer : placed.layers()) {
@@ -300,9 +310,9 @@ void settle_activations(const Model& placed, int narrow,
 
 // Finds the longest prefix of the order that keeps the score, by bisection.
 void keep_score(const Model& model, const Dataset& data, const Model& placed,
-                const MixedOptions& options, MixedPrecision& result) {
+                const MixedPrecisionOptions& options, MixedPrecision& result) {
   const Budget bits{"mean_bits", 0, mean_bits};
-  const std::vector<MixedLayer*> order =
+  const std::vector<MixedPrecisionLayer*> order =
       by_noise(result.layers, bits, options.narrow);
   const Dataset scored = calibration_samples(data, options.sensitivity.samples,
                                              options.sensitivity.seed);
@@ -340,7 +350,7 @@ void keep_score(const Model& model, const Dataset& data, const Model& placed,
 }  // namespace
 
 MixedPrecision auto_mixed_precision(const Model& model, const Dataset& data,
-                                    const MixedOptions& options) {
+                                    const MixedPrecisionOptions& options) {
   check(options);
   QuantizeOptions all = options.quantize;
   all.bits = {{.layer = "*", .weight = options.narrow}};
@@ -379,7 +389,7 @@ MixedPrecision auto_mixed_precision(const Model& model, const Dataset& data,
 
 std::vector<LayerBits> MixedPrecision::bits() const {
   std::vector<LayerBits> result;
-  for (const MixedLayer& layer : layers) {
+  for (const MixedPrecisionLayer& layer : layers) {
     if (layer.bits == kWide) continue;
     result.push_back({.layer = layer.layer, .weight = layer.bits});
     if (layer.activation_bits < kWide) {
@@ -394,7 +404,7 @@ std::string MixedPrecision::to_string() const {
       {Align::left, Align::right, Align::right, Align::right, Align::right});
   table.add_row({"layer", "weights", "bits", "inputs", "SQNR if narrow"});
   table.add_rule();
-  for (const MixedLayer& layer : layers) {
+  for (const MixedPrecisionLayer& layer : layers) {
     table.add_row(
         {layer.layer, group_digits(layer.weights), std::to_string(layer.bits),
          std::to_string(layer.activation_bits), decibels_text(layer.sqnr)});

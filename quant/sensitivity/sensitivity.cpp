@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/quant/detail/calibration_steps.h>
 #include <octet/quant/sensitivity.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/detail/progress_line.h>

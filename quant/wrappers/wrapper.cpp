@@ -127,10 +127,9 @@ BaseQuantizeWrapper::BaseQuantizeWrapper(std::shared_ptr<Layer> inner)
   }
 }
 
-void BaseQuantizeWrapper::attach(PlacedSite site,
-                                 std::shared_ptr<Quantizer> quantizer) {
-  const QdqSite& at = site.site;
-  if (quantizer == nullptr) {
+void BaseQuantizeWrapper::attach(PlacedQuantizer placed) {
+  const QdqSite& at = placed.site;
+  if (placed.quantizer == nullptr) {
     throw ValueError(
         "missing_value", "quantize wrapper",
         fmt::format("quantizer of {} must not be null", to_string(at)));
@@ -141,7 +140,7 @@ void BaseQuantizeWrapper::attach(PlacedSite site,
         "out_of_range", "quantize wrapper",
         fmt::format("input index must be >= 0, got {}", to_string(at)));
   }
-  const QuantizerConfig& config = quantizer->config();
+  const QuantizerConfig& config = placed.quantizer->config();
   const std::string subject =
       fmt::format("quantize wrapper, {}", to_string(at));
   if (is_weight) {
@@ -150,7 +149,6 @@ void BaseQuantizeWrapper::attach(PlacedSite site,
     expect_for_activation(subject, config);
   }
   ++attached_;
-  PlacedQuantizer placed{std::move(site), std::move(quantizer)};
   const auto same =
       std::ranges::find(quantizers_, placed.site, &PlacedQuantizer::site);
   if (same != quantizers_.end()) {
@@ -287,9 +285,10 @@ OnnxValue BaseQuantizeWrapper::emit(EmitContext& context,
 std::shared_ptr<Layer> BaseQuantizeWrapper::clone(CloneContext& context) const {
   const auto copy = make_wrapper(inner_->clone(context));
   for (const PlacedQuantizer& placed : quantizers_) {
-    copy->attach(placed, context.shared(*placed.quantizer, [&] {
-      return placed.quantizer->clone();
-    }));
+    PlacedQuantizer copied = placed;
+    copied.quantizer = context.shared(
+        *placed.quantizer, [&] { return placed.quantizer->clone(); });
+    copy->attach(std::move(copied));
   }
   copy->set_name(name());
   return copy;

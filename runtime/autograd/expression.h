@@ -13,8 +13,8 @@
 #include <memory>
 #include <optional>
 
-#include <octet/runtime/ops/window.h>
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/ops/nn.h>
+#include <octet/runtime/quantization.h>
 #include <octet/runtime/tensor.h>
 
 #include "kernels/kernels.h"

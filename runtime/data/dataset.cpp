@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/dataset.h>
-#include <octet/runtime/detail/rows.h>
+#include <octet/runtime/detail/tensor_parts.h>
 #include <octet/runtime/error.h>
 
 #include "memory_source.h"

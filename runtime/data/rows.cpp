@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include <octet/runtime/detail/rows.h>
+#include <octet/runtime/detail/tensor_parts.h>
 
 namespace octet {
 

@@ -1,3 +1,4 @@
+#include <octet/runtime/detail/program_capture.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/program.h>
 

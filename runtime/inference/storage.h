@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include <octet/runtime/ops/window.h>
+#include <octet/runtime/ops/nn.h>
 #include <octet/runtime/tensor.h>
 
 #include "kernels/kernels.h"

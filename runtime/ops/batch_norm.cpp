@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
@@ -24,7 +23,7 @@ using autograd::Node;
 using autograd::Term;
 
 void add_over_parts(std::initializer_list<std::vector<double>*> lists) {
-  CrossShardReduction* const parts = batch_parts();
+  CrossShardReduction* const parts = cross_shard_reduction();
   if (parts == nullptr) return;
   std::vector<double> all;
   for (const auto* list : lists) {
@@ -51,7 +50,7 @@ struct BatchNormNode final : Node {
   void backward(Engine& engine) override {
     autograd::ChannelSums s =
         autograd::channel_sums(Engine::collect(*this), z.now());
-    if (s.g.empty() && batch_statistics && batch_parts() != nullptr) {
+    if (s.g.empty() && batch_statistics && cross_shard_reduction() != nullptr) {
       // This shard's gradient is zero; the sums add the other shards.
       s = {.g = Tensor::zeros(shape),
            .sum = std::vector<double>(mean.size()),
@@ -76,7 +75,7 @@ struct BatchNormNode final : Node {
       // Subtracting the mean cancels constants: the sums of dx are zero, or
       // NaN.
       std::vector<double> totals;
-      if (!batch_statistics || batch_parts() == nullptr) {
+      if (!batch_statistics || cross_shard_reduction() == nullptr) {
         for (size_t k = 0; k < mean.size(); ++k) {
           const double none = 0 * std::abs(s.sum[k] + s.sum_z[k]);
           totals.push_back(batch_statistics ? none
@@ -237,7 +236,7 @@ Moments batch_moments(const Tensor& z, const Tensor& sums) {
 // Combines the moments of all shards. Sums of squares in double are precise
 // enough: a variance lost beside a float's square is below float rounding.
 void merge_parts(Moments& m) {
-  if (batch_parts() == nullptr) return;
+  if (cross_shard_reduction() == nullptr) return;
   std::vector<double> count{m.count};
   for (size_t k = 0; k < m.mean.size(); ++k) {
     m.variance[k] = m.count * (m.variance[k] + m.mean[k] * m.mean[k]);
@@ -341,7 +340,7 @@ Variable batch_norm_training(const Variable& x, const Variable& gamma,
   merge_parts(moments);
   const auto shift = input.b.empty() ? std::span<const float>() : input.b.f32();
   const double keep = momentum;
-  const CrossShardReduction* const parts = batch_parts();
+  const CrossShardReduction* const parts = cross_shard_reduction();
   const bool moves = parts == nullptr || parts->first();
   for (size_t k = 0; moves && k < moments.mean.size(); ++k) {
     // The loss reports non-finite values; the statistics skip them.

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
 #include <octet/runtime/ops/arithmetic.h>
-#include <octet/runtime/ops/composite.h>
 
 namespace octet {
 namespace {

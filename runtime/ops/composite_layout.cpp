@@ -8,8 +8,9 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/detail/near_names.h>
+#include <octet/runtime/detail/tensor_parts.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/ops/composite.h>
+#include <octet/runtime/ops.h>
 
 namespace octet {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/ops/loss.h>
+#include <octet/runtime/ops/nn.h>
 
 #include "logits.h"
 #include "loss_rows.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <octet/runtime/ops/window.h>
+#include <octet/runtime/ops/nn.h>
 
 #include "autograd/node.h"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include <octet/runtime/ops/loss.h>
+#include <octet/runtime/ops/nn.h>
 
 namespace octet::loss {
 

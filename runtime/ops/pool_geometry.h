@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include <octet/runtime/ops/window.h>
+#include <octet/runtime/ops/nn.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet {

@@ -2,7 +2,7 @@
 // (autograd::ImageShape).
 #pragma once
 
-#include <octet/runtime/ops/window.h>
+#include <octet/runtime/ops/nn.h>
 
 namespace octet {
 

@@ -1,7 +1,7 @@
 // Each function runs the op on Variables without recording.
 #include <utility>
 
-#include <octet/runtime/tensor_ops.h>
+#include <octet/runtime/ops.h>
 
 namespace octet {
 namespace {

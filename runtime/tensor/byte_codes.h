@@ -1,7 +1,7 @@
 // Quantized activations as bytes, the operands of kernels::CodeTable.
 #pragma once
 
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/quantization.h>
 
 #include "kernels/kernels.h"
 

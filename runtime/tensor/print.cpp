@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/print.h>
+#include <octet/runtime/program.h>
 
 #include "autograd/node.h"
 #include "number_text.h"

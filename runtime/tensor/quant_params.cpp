@@ -6,7 +6,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/quantization.h>
 
 #include "kernels/kernels.h"
 

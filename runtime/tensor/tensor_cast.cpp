@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/tensor_ops.h>
+#include <octet/runtime/ops.h>
 
 namespace octet {
 namespace {

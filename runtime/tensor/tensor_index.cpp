@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/tensor_parts.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/tensor.h>
 

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/npy.h>
+#include <octet/io/data.h>
 #include <octet/io/onnx.h>
 
 #include "../io/keras_files.h"
@@ -97,7 +97,7 @@ TEST(VibrationInt8, KeepsTheAccuracyAndExportsTheModel) {
   EXPECT_GE(percent_of(r.output, "INT8, fine-tuned "), before - 3);
   EXPECT_GE(percent_of(r.output, "file vs. model "), 99);
   const io::OnnxSummary file = io::inspect_onnx(folder / "int8.onnx");
-  EXPECT_EQ(io::to_text(file.inputs.at(0).shape), "[N,3,256]");
+  EXPECT_EQ(io::to_string(file.inputs.at(0).shape), "[N,3,256]");
 }
 
 bool has_testdata() { return std::filesystem::exists(testdata("kws01")); }

@@ -13,7 +13,7 @@
 
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>
 
@@ -50,12 +50,12 @@ inline Tensor with_shape_of(const Tensor& x, int64_t rows) {
   return turned ? x.transposed({0, 2, 1}) : x;
 }
 
-/// Runs an exported file with io::OnnxModel, with images NHWC on both sides and
-/// sequences as in `like`.
+/// Runs an exported file with io::OnnxReference, with images NHWC on both sides
+/// and sequences as in `like`.
 inline std::vector<Tensor> outputs_of_file(const std::filesystem::path& path,
                                            std::span<const Tensor> inputs,
                                            std::span<const Tensor> like) {
-  const io::OnnxModel model = io::load_onnx_reference(path);
+  const io::OnnxReference model = io::load_onnx_reference(path);
   std::vector<Tensor> x;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& input = inputs[i];
@@ -80,7 +80,7 @@ inline std::vector<Tensor> outputs_of_file(const std::filesystem::path& path,
 inline void write_case(const Model& model, std::span<const Tensor> inputs,
                        const std::filesystem::path& folder,
                        std::string_view name,
-                       const io::OnnxOptions& options = {}) {
+                       const io::OnnxExportOptions& options = {}) {
   const auto file = folder / fmt::format("{}.onnx", name);
   io::export_onnx(model, file, options);
   const std::vector<Tensor> outputs = model.predict(inputs);

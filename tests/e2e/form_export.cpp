@@ -1,6 +1,6 @@
-// form_export FOLDER: exports networks with every option of OnnxOptions, as
-// FOLDER/<name>.onnx without options and FOLDER/<name>.<form>.onnx; quantized
-// networks are <name>.int8. FOLDER/<name>.json has inputs.
+// form_export FOLDER: exports networks with every option of OnnxExportOptions,
+// as FOLDER/<name>.onnx without options and FOLDER/<name>.<form>.onnx;
+// quantized networks are <name>.int8. FOLDER/<name>.json has inputs.
 // tests/oracle/compare_forms.py runs the files.
 #include <exception>
 #include <filesystem>
@@ -24,24 +24,25 @@ namespace {
 
 constexpr int64_t kSamples = 3;
 
-using Forms = std::vector<std::pair<std::string, io::OnnxOptions>>;
+using Forms = std::vector<std::pair<std::string, io::OnnxExportOptions>>;
 
 Forms forms(bool quantized) {
   Forms result;
   for (int opset = 14; opset <= 21; ++opset) {
     result.emplace_back(fmt::format("opset{}", opset),
-                        io::OnnxOptions{.opset = opset});
+                        io::OnnxExportOptions{.opset = opset});
   }
   result.emplace_back(
       "float16",
-      io::OnnxOptions{
+      io::OnnxExportOptions{
           .opset = 19, .weights = io::OnnxWeights::int8, .float16 = true});
-  result.emplace_back("batch", io::OnnxOptions{.batch = kSamples});
+  result.emplace_back("batch", io::OnnxExportOptions{.batch = kSamples});
   if (quantized) {
     constexpr auto kInt8 = io::OnnxWeights::int8;
-    result.emplace_back("int8_weights", io::OnnxOptions{.weights = kInt8});
+    result.emplace_back("int8_weights",
+                        io::OnnxExportOptions{.weights = kInt8});
     result.emplace_back("int8_weights_opset21",
-                        io::OnnxOptions{.opset = 21, .weights = kInt8});
+                        io::OnnxExportOptions{.opset = 21, .weights = kInt8});
   }
   return result;
 }

@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/npy.h>
+#include <octet/io/data.h>
 #include <octet/octet.h>
 
 #include "../io/onnx_models.h"

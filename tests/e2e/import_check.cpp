@@ -12,9 +12,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/npy.h>
+#include <octet/io/data.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
 #include <octet/quant/quant.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>

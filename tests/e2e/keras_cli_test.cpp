@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/io/data.h>
 #include <octet/io/json.h>
-#include <octet/io/npy.h>
 #include <octet/octet.h>
 
 #include "../io/keras_files.h"

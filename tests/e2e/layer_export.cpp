@@ -82,7 +82,7 @@ void write_all(const std::filesystem::path& folder) {
   Config refusals = Config::Object();
   int written = 0;
   const auto write = [&](const std::string& name, const auto& make,
-                         const io::OnnxOptions& options = {}) {
+                         const io::OnnxExportOptions& options = {}) {
     try {
       io::export_onnx(make(), folder / (name + ".onnx"), options);
       ++written;

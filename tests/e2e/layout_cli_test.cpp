@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/npy.h>
+#include <octet/io/data.h>
 #include <octet/octet.h>
 
 #include "../io/onnx_models.h"
@@ -62,7 +62,7 @@ class Layouts : public ::testing::Test {
     for (const auto* list : {&summary.inputs, &summary.outputs}) {
       for (const io::OnnxTensorInfo& port : *list) {
         result.push_back(fmt::format("{} {} {}", port.name, port.type,
-                                     io::to_text(port.shape)));
+                                     io::to_string(port.shape)));
       }
     }
     return result;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <octet/io/npy.h>
+#include <octet/io/data.h>
 #include <octet/octet.h>
 
 #include "../io/keras_files.h"

@@ -12,10 +12,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/io/data.h>
 #include <octet/io/json.h>
-#include <octet/io/npy.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/zoo.h>
 #include <octet/quant/calibrate.h>
 #include <octet/quant/quantize_model.h>

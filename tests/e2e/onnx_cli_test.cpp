@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/npy.h>
+#include <octet/io/data.h>
 #include <octet/octet.h>
 
 #include "../io/onnx_models.h"
@@ -388,8 +388,9 @@ TEST_F(PredictOnnx, OtherCommandsAcceptDynamicSizes) {
   EXPECT_EQ(run_octet("convert " + file + " " + out + " --input-shape 8,6,3")
                 .exit_code,
             0);
-  EXPECT_EQ(io::to_text(io::inspect_onnx(folder_ / "n.onnx").outputs[0].shape),
-            "[N,3,4,3]");
+  EXPECT_EQ(
+      io::to_string(io::inspect_onnx(folder_ / "n.onnx").outputs[0].shape),
+      "[N,3,4,3]");
   for (const char* wrong : {"8,6", "8,,3", "a", "8,6,3,", "0,6,3"}) {
     const CommandResult r =
         run_octet(fmt::format("plan {} --input-shape {}", file, wrong));

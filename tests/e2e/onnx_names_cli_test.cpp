@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/npy.h>
+#include <octet/io/data.h>
 #include <octet/octet.h>
 
 #include "../io/onnx_models.h"
@@ -61,8 +61,8 @@ TEST_F(OnnxNames, SelectInputShapes) {
                 .exit_code,
             0);
   const io::OnnxSummary out = io::inspect_onnx(folder_ / "out.onnx");
-  EXPECT_EQ(io::to_text(out.inputs[0].shape), "[N,3,4,5]");
-  EXPECT_EQ(io::to_text(out.inputs[1].shape), "[N,7]");
+  EXPECT_EQ(io::to_string(out.inputs[0].shape), "[N,3,4,5]");
+  EXPECT_EQ(io::to_string(out.inputs[1].shape), "[N,7]");
   const Failure unknown =
       run("convert m.onnx out.onnx --input-shape c=4,5,3").failure;
   EXPECT_EQ(unknown, (Failure{"unknown_name", "--input-shape"}));

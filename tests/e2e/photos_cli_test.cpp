@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include <octet/io/checkpoint.h>
+#include <octet/io/data.h>
 #include <octet/io/json.h>
-#include <octet/io/npy.h>
+#include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/convolution.h>
 #include <octet/layers/reshaping.h>

@@ -185,10 +185,11 @@ class Writer {
     const std::string name = network + "." + way.name;
     const Tensor logits = quantized.predict(batch.input());
     write_file(folder_ / (name + ".logits.f32"), bytes_of(logits));
-    const io::OnnxReport report = io::export_onnx(
+    const io::OnnxExportReport report = io::export_onnx(
         quantized, folder_ / (name + ".onnx"),
-        way.onnxruntime ? io::OnnxOptions::for_target(io::Target::onnxruntime)
-                        : io::OnnxOptions());
+        way.onnxruntime
+            ? io::OnnxExportOptions::for_target(io::Target::onnxruntime)
+            : io::OnnxExportOptions());
     cases_.push_back(Config()
                          .set("name", name)
                          .set("network", network)

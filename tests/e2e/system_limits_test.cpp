@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/npy.h>
+#include <octet/io/data.h>
 #include <octet/octet.h>
 
 #include "octet_command.h"

@@ -89,7 +89,7 @@ void write_by_patterns(const Model& model, const std::vector<Tensor>& x,
 void write_for_openvino(const Model& model, const std::vector<Tensor>& x,
                         const std::filesystem::path& folder,
                         const std::string& name) {
-  quant::QuantConfig config;
+  quant::InsertQdqOptions config;
   config.activation.is_signed = false;
   std::vector<quant::Pattern> patterns = quant::onnxruntime_patterns();
   patterns.push_back(
@@ -102,7 +102,7 @@ void write_for_openvino(const Model& model, const std::vector<Tensor>& x,
   Model quantized = quant::apply(placed.placement.plan, placed.model);
   quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
   write_case(quantized, x, folder, name + ".openvino.int8",
-             io::OnnxOptions::for_target(io::Target::openvino));
+             io::OnnxExportOptions::for_target(io::Target::openvino));
 }
 
 void write_network(const Model& model, const std::string& name,

@@ -27,7 +27,7 @@ std::string with_attribute(const Model& model, const std::string& name,
   for (const Config& layer : state.graph.at("layers").as_list()) {
     const std::string& layer_name = layer.at("name").as_string();
     Config::List names;
-    for (const quant::Weight& weight : state.weights) {
+    for (const quant::NamedWeight& weight : state.weights) {
       if (weight.layer != layer_name) continue;
       const std::string path =
           fmt::format("{}/{}:0", weight.layer, weight.name);

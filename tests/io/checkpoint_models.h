@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <octet/io/checkpoint.h>
+#include <octet/io/model_file.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 #include <octet/train/train.h>
@@ -69,7 +69,7 @@ inline std::vector<std::vector<uint32_t>> outputs_of(const Model& model) {
 
 inline std::vector<std::vector<uint32_t>> weight_bits(const Model& model) {
   std::vector<std::vector<uint32_t>> result;
-  for (const quant::Weight& weight : quant::weights_of(model)) {
+  for (const quant::NamedWeight& weight : quant::weights_of(model)) {
     result.push_back(bits(weight.value));
   }
   return result;

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/checkpoint.h>
+#include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/zoo.h>
 #include <octet/runtime/error.h>

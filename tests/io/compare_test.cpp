@@ -8,7 +8,6 @@
 
 #include <octet/io/compare.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
 #include <octet/layers/layers.h>
 #include <octet/layers/zoo.h>
 #include <octet/quant/quant.h>

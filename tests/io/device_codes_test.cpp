@@ -13,7 +13,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/inference_session.h>
 #include <octet/layers/layers.h>
 #include <octet/layers/zoo.h>
@@ -56,7 +56,7 @@ std::map<std::string, Tensor> dequantized_values(const OnnxFile& file,
   }
   const bool image = x.shape().rank() == 4;
   const std::vector<Tensor> values =
-      onnx_from_bytes(proto.SerializeAsString())
+      onnx_reference_from_bytes(proto.SerializeAsString())
           .predict(std::vector<Tensor>{image ? x.transposed({0, 3, 1, 2}) : x});
   std::map<std::string, Tensor> result;
   for (size_t i = 0; i < names.size(); ++i) {

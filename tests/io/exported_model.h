@@ -38,8 +38,9 @@ inline Model small_cnn() {
 
 class ExportOnnx : public ::testing::Test {
  protected:
-  OnnxReport export_model(const Model& model, const OnnxOptions& options = {}) {
-    const OnnxReport report = export_onnx(model, path_, options);
+  OnnxExportReport export_model(const Model& model,
+                                const OnnxExportOptions& options = {}) {
+    const OnnxExportReport report = export_onnx(model, path_, options);
     proto_.ParseFromString(read_file(path_));
     return report;
   }

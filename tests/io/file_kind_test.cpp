@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/detail/describe_file.h>
+#include <octet/io/detail/checks.h>
 #include <octet/io/io.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>

@@ -4,12 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/checkpoint.h>
+#include <octet/io/data.h>
 #include <octet/io/json.h>
-#include <octet/io/npy.h>
+#include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/zoo.h>
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 
 #include "../support.h"
 #include "../temp_folder.h"

@@ -3,7 +3,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <octet/io/onnx_import.h>
+#include <octet/io/onnx.h>
 #include <octet/runtime/error.h>
 
 #include "support.h"

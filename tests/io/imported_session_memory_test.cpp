@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/keras.h>
-#include <octet/io/onnx_import.h>
+#include <octet/io/onnx.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 #include <octet/runtime/error.h>

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/keras.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/octet.h>
 
 #include "tests/support.h"

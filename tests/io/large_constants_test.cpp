@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 #include <octet/runtime/error.h>
@@ -47,7 +47,7 @@ Tensor some_images() {
 }
 
 std::set<std::string> large_names(const Model& model,
-                                  const OnnxOptions& options = {}) {
+                                  const OnnxExportOptions& options = {}) {
   std::set<std::string> names;
   for (const auto& [name, constant] : build_onnx(model, options).large) {
     names.insert(name);
@@ -64,8 +64,8 @@ TEST(LargeConstants, AreWrittenUnchanged) {
   EXPECT_EQ(file.report.bytes, static_cast<int64_t>(file.bytes.size()));
   const Tensor samples = some_images();
   const Tensor expected = model.predict(samples);
-  const Tensor got =
-      onnx_from_bytes(file.bytes).predict(samples.transposed({0, 3, 1, 2}));
+  const Tensor got = onnx_reference_from_bytes(file.bytes)
+                         .predict(samples.transposed({0, 3, 1, 2}));
   ASSERT_EQ(got.shape(), expected.shape());
   for (size_t i = 0; i < expected.f32().size(); ++i) {
     EXPECT_NEAR(got.f32()[i], expected.f32()[i],
@@ -95,9 +95,9 @@ TEST(LargeConstants, ProduceTheSameBytesAsDataInTheGraph) {
 TEST(LargeConstants, AreTheSameInAFileAndInMemory) {
   const TempFolder folder;
   const Model model = large_network();
-  for (const OnnxOptions& options :
-       {OnnxOptions{}, OnnxOptions{.fold_batch_norm = true},
-        OnnxOptions{.opset = 21, .float16 = true}}) {
+  for (const OnnxExportOptions& options :
+       {OnnxExportOptions{}, OnnxExportOptions{.fold_batch_norm = true},
+        OnnxExportOptions{.opset = 21, .float16 = true}}) {
     export_onnx(model, folder / "m.onnx", options);
     EXPECT_EQ(read_file(folder / "m.onnx"), to_onnx(model, options).bytes);
   }

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 
 #include "lint_models.h"
 #include "support.h"
@@ -35,7 +35,7 @@ onnx::NodeProto& producer_of(onnx::ModelProto& model,
 Tensor answer(const std::string& bytes, float low = -2) {
   Tensor x(Shape{2, 3, 8, 8});
   Rng(3).fill_uniform(x, low, 2);
-  return onnx_from_bytes(bytes).predict(x);
+  return onnx_reference_from_bytes(bytes).predict(x);
 }
 
 float largest_difference(const Tensor& a, const Tensor& b) {

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/octet.h>
 
@@ -183,7 +183,7 @@ TEST_F(NewLayer, IsExportedInInt8AndRunsThere) {
   const Tensor x = noise({8, 4, 5, 3});
   quant::calibrate(model, Dataset(x, Tensor::zeros({8}, DType::i64)));
   export_onnx(model, folder_ / "m.onnx");
-  const OnnxModel file = load_onnx_reference(folder_ / "m.onnx");
+  const OnnxReference file = load_onnx_reference(folder_ / "m.onnx");
   const Tensor there = file.predict(x.transposed({0, 3, 1, 2}));
   EXPECT_LT(
       largest_difference(there.transposed({0, 2, 3, 1}), model.predict(x)),

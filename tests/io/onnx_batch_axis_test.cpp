@@ -6,11 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/checkpoint.h>
 #include <octet/io/compare.h>
+#include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/quant/quant.h>
 #include <octet/runtime/rng.h>
 
@@ -29,7 +28,7 @@ void expect_same(const std::string& graph) {
   SCOPED_TRACE(graph);
   const TempFolder folder;
   const OnnxImport read = import_of(graph, folder);
-  const OnnxModel file = load_onnx_reference(folder / "m.onnx");
+  const OnnxReference file = load_onnx_reference(folder / "m.onnx");
   std::vector<Tensor> samples, x;
   for (size_t i = 0; i < file.inputs().size(); ++i) {
     samples.emplace_back(read.model.inputs()[i].shape().with(0, 3));

@@ -7,8 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/quant/quant.h>
 
 #include "../facts.h"
@@ -68,7 +67,7 @@ TEST(OnnxChannelScales, BecomeADivisionAndLargerWeights) {
       EXPECT_EQ(quant::weight_quantizers(model).size(), 1u);
       const Tensor x = noise({2, 5, 5, 3});
       const Tensor expected =
-          onnx_from_bytes(bytes).predict(x.transposed({0, 3, 1, 2}));
+          onnx_reference_from_bytes(bytes).predict(x.transposed({0, 3, 1, 2}));
       const Tensor y = model.predict(x).transposed({0, 3, 1, 2});
       ASSERT_EQ(y.shape(), expected.shape());
       for (size_t i = 0; i < y.f32().size(); ++i) {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/runtime/error.h>
 
 #include "onnx_run.h"
@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(OnnxControlFlow, RunsTheBranchOfAnIf) {
-  const OnnxModel model = to_run(
+  const OnnxReference model = to_run(
       "(float[N,2] x) => (float[N,2] y, float[N,2] z)",
       "m = ReduceMax <keepdims = 0> (x)\n"
       "o = Constant <value = float {0.0}> ()\n"
@@ -55,7 +55,7 @@ TEST(OnnxControlFlow, RunsTheIterationsOfALoop) {
                       "  u = Add (s, f)\n"
                       "}> (n, , x)");
   };
-  const OnnxModel three = model("n = Constant <value = int64 {3}> ()\n");
+  const OnnxReference three = model("n = Constant <value = int64 {3}> ()\n");
   const std::vector<Tensor> y = three.predict(std::vector{numbers({1, 2})});
   EXPECT_THAT(values_of(y[0]), ElementsAre(4, 8));
   EXPECT_THAT(values_of(y[1]), ElementsAre(1, 2, 3, 5, 5, 8));
@@ -76,7 +76,7 @@ TEST(OnnxControlFlow, RunsTheIterationsOfALoop) {
           "n = Gather (s, o)\n")
           .predict(std::vector{numbers({1, 2})});
   EXPECT_THAT(values_of(twice[0]), ElementsAre(3, 6));
-  const OnnxModel never = model("n = Constant <value = int64 {0}> ()\n");
+  const OnnxReference never = model("n = Constant <value = int64 {0}> ()\n");
   EXPECT_EQ(failure_of<UnsupportedError>([&] {
               (void)never.predict(std::vector{numbers({1, 2})});
             }),
@@ -85,7 +85,7 @@ TEST(OnnxControlFlow, RunsTheIterationsOfALoop) {
 
 TEST(OnnxControlFlow, LoopsHaveComputedConditions) {
   // Doubles until the sum is large; the trip count is an input.
-  const OnnxModel model =
+  const OnnxReference model =
       to_run("(float[2] x, int64 n) => (float[2] y)",
              "m = Constant <value = float {20.0}> ()\n"
              "y = Loop <body = b (int64 i, bool c, float[2] s)\n"
@@ -113,8 +113,8 @@ TEST(OnnxControlFlow, EndlessLoopsEndAtTheTimeLimit) {
       "  y = Loop <body = b (int64 i, bool c, float[2] s)\n"
       "              => (bool d, float[2] t) {\n"
       "    d = Identity (c)\n  t = Neg (s)\n}> (n, , x)\n}");
-  const OnnxModel loaded =
-      onnx_from_bytes(model.SerializeAsString(), {.time_limit = 0.1});
+  const OnnxReference loaded =
+      onnx_reference_from_bytes(model.SerializeAsString(), {.time_limit = 0.1});
   EXPECT_EQ(failure_of<FormatError>([&] {
               (void)loaded.predict(std::vector{numbers({1, 2})});
             }).code,

@@ -31,7 +31,7 @@ class ExportQuantized : public ExportOnnx {
 };
 
 TEST_F(ExportQuantized, PutsPairsAtTheDataAndWeightsOfConvAndGemm) {
-  const OnnxReport report = export_model(calibrated());
+  const OnnxExportReport report = export_model(calibrated());
   EXPECT_EQ(report.qdq_pairs, 4);
   EXPECT_EQ(metadata().count("quantization"), 1u);
   const OnnxSummary summary = inspect_onnx(path_);

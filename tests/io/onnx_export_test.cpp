@@ -12,7 +12,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
@@ -35,7 +35,7 @@ void count_up(const Parameter& parameter) {
 }
 
 TEST_F(ExportOnnx, WritesModelMetadata) {
-  const OnnxReport report =
+  const OnnxExportReport report =
       export_model(small_cnn(), {.description = "a small network"});
   EXPECT_EQ(report.bytes,
             static_cast<int64_t>(std::filesystem::file_size(path_)));
@@ -226,7 +226,7 @@ TEST_F(ExportOnnx, IsReproducible) {
 
 TEST_F(ExportOnnx, ReturnsTheBytesAndReportOfTheFile) {
   const Model model = small_cnn();
-  const OnnxReport report = export_model(model, {.opset = 15});
+  const OnnxExportReport report = export_model(model, {.opset = 15});
   const OnnxFile file = to_onnx(model, {.opset = 15});
   EXPECT_EQ(file.bytes, read_file(path_));
   EXPECT_EQ(file.report.bytes, report.bytes);
@@ -250,10 +250,11 @@ TEST_F(ExportOnnx, ComputesTheSameInEveryOpset) {
   const Model model(x, LayerNormalization()(x));
   const Tensor samples = noise({3, 7, 17});
   const auto first =
-      bits(onnx_from_bytes(to_onnx(model).bytes).predict(samples));
+      bits(onnx_reference_from_bytes(to_onnx(model).bytes).predict(samples));
   for (int opset = 14; opset <= 21; ++opset) {
     const OnnxFile file = to_onnx(model, {.opset = opset});
-    EXPECT_EQ(bits(onnx_from_bytes(file.bytes).predict(samples)), first)
+    EXPECT_EQ(bits(onnx_reference_from_bytes(file.bytes).predict(samples)),
+              first)
         << opset;
   }
 }
@@ -262,14 +263,15 @@ TEST_F(ExportOnnx, FixesTheBatchOfInputsAndOutputs) {
   const SymbolicTensor x = input({4, 6, 3});
   const Model model(x, Conv2D({.filters = 17})(ReLU()(x)));
   for (const int64_t batch : {1, 3, 17}) {
-    const OnnxModel fixed =
-        onnx_from_bytes(to_onnx(model, {.batch = batch}).bytes);
-    EXPECT_EQ(to_text(fixed.inputs()[0].shape),
+    const OnnxReference fixed =
+        onnx_reference_from_bytes(to_onnx(model, {.batch = batch}).bytes);
+    EXPECT_EQ(to_string(fixed.inputs()[0].shape),
               fmt::format("[{},3,4,6]", batch));
     EXPECT_EQ(std::get<int64_t>(fixed.outputs()[0].shape->at(0)), batch);
     const Tensor samples = noise({batch, 3, 4, 6});
-    EXPECT_EQ(bits(fixed.predict(samples)),
-              bits(onnx_from_bytes(to_onnx(model).bytes).predict(samples)));
+    EXPECT_EQ(
+        bits(fixed.predict(samples)),
+        bits(onnx_reference_from_bytes(to_onnx(model).bytes).predict(samples)));
     EXPECT_THROW((void)fixed.predict(noise({batch + 1, 3, 4, 6})), ShapeError);
   }
 }
@@ -309,7 +311,7 @@ TEST_F(ExportOnnx, RejectsOptionsOutOfRange) {
                   [&] { export_onnx(model, path_, {.opset = opset}); }),
               (Failure{"out_of_range", "ONNX opset"}));
   }
-  const auto refused = [&](const OnnxOptions& options) {
+  const auto refused = [&](const OnnxExportOptions& options) {
     return failure_of<ValueError>([&] { export_onnx(model, path_, options); });
   };
   EXPECT_EQ(refused({.input_name = ""}),

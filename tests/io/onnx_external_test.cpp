@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
@@ -50,7 +50,7 @@ class ExternalData : public ::testing::Test {
     entries.rbegin()->set_value(value);
   }
 
-  OnnxModel load(const FileLimits& limits = {}) {
+  OnnxReference load(const FileLimits& limits = {}) {
     save(model_, folder_ / "model.onnx");
     return load_onnx_reference(folder_ / "model.onnx", limits);
   }

@@ -9,7 +9,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 
@@ -56,7 +56,7 @@ Model convolution(const std::vector<float>& largest) {
   return quantized;
 }
 
-const OnnxOptions kHalf = {
+const OnnxExportOptions kHalf = {
     .opset = 19, .weights = OnnxWeights::int8, .float16 = true};
 
 Tensor nchw(const Tensor& x) { return x.transposed({0, 3, 1, 2}); }
@@ -80,8 +80,10 @@ TEST(OnnxFloat16Scales, SmallOnesStayFloat32) {
   EXPECT_THAT(numbers_in(warnings.messages[0].text()),
               IsSupersetOf({7.6e-6, 1.5e-6}));
   const Tensor x = nchw(inputs());
-  const Tensor expected = onnx_from_bytes(to_onnx(model).bytes).predict(x);
-  expect_near(onnx_from_bytes(file.bytes).predict(x), expected, 5e-3f);
+  const Tensor expected =
+      onnx_reference_from_bytes(to_onnx(model).bytes).predict(x);
+  expect_near(onnx_reference_from_bytes(file.bytes).predict(x), expected,
+              5e-3f);
   int floats = 0;
   const onnx::ModelProto stored = parse_onnx(file.bytes);
   for (const auto& tensor : stored.graph().initializer()) {
@@ -96,8 +98,9 @@ TEST(OnnxFloat16Scales, ChannelsThatVanishBecomeZero) {
   const OnnxFile file = to_onnx(model, kHalf);
   EXPECT_THAT(warnings.messages, IsEmpty());
   const Tensor x = nchw(inputs());
-  const Tensor expected = onnx_from_bytes(to_onnx(model).bytes).predict(x);
-  const Tensor y = onnx_from_bytes(file.bytes).predict(x);
+  const Tensor expected =
+      onnx_reference_from_bytes(to_onnx(model).bytes).predict(x);
+  const Tensor y = onnx_reference_from_bytes(file.bytes).predict(x);
   // Inputs in float16 may round to a neighboring INT8 value.
   const float step = kInputs / 127 * 0.5f;
   expect_near(y, expected, 2 * step);
@@ -133,7 +136,7 @@ TEST(OnnxFloat16Scales, ABiasBeforeAQuantizerIsAnAdd) {
   }
   EXPECT_THAT(operators, ElementsAre("Conv of 2", "Add of 2", "Conv of 3"));
   const Tensor samples = noise({2, 4, 4, 3});
-  expect_near(onnx_from_bytes(file.bytes).predict(nchw(samples)),
+  expect_near(onnx_reference_from_bytes(file.bytes).predict(nchw(samples)),
               nchw(model.predict(samples)), 0.03f);
 }
 

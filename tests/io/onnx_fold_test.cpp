@@ -18,7 +18,7 @@ namespace {
 
 class File {
  public:
-  explicit File(const Model& model, const OnnxOptions& options = {}) {
+  explicit File(const Model& model, const OnnxExportOptions& options = {}) {
     proto_.ParseFromString(to_onnx(model, options).bytes);
   }
 
@@ -142,7 +142,7 @@ TEST(ExportFolding, WritesQdqWhetherFakeQuantIsOnOrOff) {
       (void)m.predict(noise(m.inputs()[0].shape().with(0, 4)));
     });
     for (const bool fold : {false, true}) {
-      const OnnxOptions options{.fold_batch_norm = fold};
+      const OnnxExportOptions options{.fold_batch_norm = fold};
       quant::enable_fake_quant(model);
       const OnnxFile on = to_onnx(model, options);
       quant::disable_fake_quant(model);

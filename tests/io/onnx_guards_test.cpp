@@ -9,7 +9,6 @@
 
 #include <octet/io/lint.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
 #include <octet/layers/inference_session.h>
 #include <octet/layers/layers.h>
 
@@ -24,7 +23,7 @@ using ::testing::ElementsAre;
 
 Failure refused_model(const onnx::ModelProto& model) {
   return failure_of<FormatError>(
-      [&] { (void)onnx_from_bytes(model.SerializeAsString()); });
+      [&] { (void)onnx_reference_from_bytes(model.SerializeAsString()); });
 }
 
 std::filesystem::path robust(const std::string& name) {
@@ -108,7 +107,7 @@ TEST_F(OnnxFaults, ADequantizeWithoutScaleIsAFindingOrAnError) {
 TEST_F(OnnxFaults, WrongDeclaredSizesAreIgnored) {
   WarningCapture warnings;
   const OnnxSummary summary = inspect_onnx(robust("ceil_inferred"));
-  EXPECT_EQ(to_text(summary.outputs[0].shape), "[N,1,3,3]");
+  EXPECT_EQ(to_string(summary.outputs[0].shape), "[N,1,3,3]");
   ASSERT_THAT(warnings.messages,
               ElementsAre(Failure{"shape_ignored", "output 'y'"}));
   EXPECT_THAT(numbers_in(warnings.messages[0].text()),
@@ -117,9 +116,9 @@ TEST_F(OnnxFaults, WrongDeclaredSizesAreIgnored) {
   EXPECT_EQ(model.outputs()[0].shape().slice(1, 4), (Shape{3, 3, 1}));
   // As are declared ranks of outputs.
   warnings.messages.clear();
-  const OnnxModel run =
+  const OnnxReference run =
       to_run(graph_model("(float[N,4] x) => (float[N] y)", "y = Neg (x)"));
-  EXPECT_EQ(to_text(run.outputs()[0].shape), "[N,4]");
+  EXPECT_EQ(to_string(run.outputs()[0].shape), "[N,4]");
   EXPECT_THAT(warnings.messages,
               ElementsAre(Failure{"shape_ignored", "output 'y'"}));
   // Declared ranks and types of intermediate values are ignored.

@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
@@ -268,7 +268,7 @@ TEST(OnnxImportGraphs, ImportsDivisionByTheNormAsALayer) {
     Tensor y = model.predict(x);
     if (axis == "1")
       y = y.transposed({0, 2, 1});  // as a sequence in Octet's layout
-    const Tensor expected = onnx_from_bytes(bytes).predict(x);
+    const Tensor expected = onnx_reference_from_bytes(bytes).predict(x);
     for (size_t i = 0; i < y.f32().size(); ++i) {
       EXPECT_NEAR(y.f32()[i], expected.f32()[i], 1e-6f);
     }

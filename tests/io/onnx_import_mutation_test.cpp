@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
 #include <octet/layers/layers.h>
 #include <octet/layers/zoo.h>
 #include <octet/quant/quant.h>

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/runtime/rng.h>
 
@@ -88,7 +88,8 @@ TEST(OnnxImportProducts, QuantizesQueriesBeforeTheyAreScaled) {
   const Model model = from_onnx(file.SerializeAsString());
   Tensor x({2, 4, 5});
   Rng(3).fill_uniform(x, -1, 1);
-  const OnnxModel reference = onnx_from_bytes(file.SerializeAsString());
+  const OnnxReference reference =
+      onnx_reference_from_bytes(file.SerializeAsString());
   const Tensor expected = reference.predict(x);
   const Tensor y = model.predict(x);
   for (size_t i = 0; i < y.f32().size(); ++i) {

@@ -8,8 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/layers/zoo.h>
 #include <octet/quant/quant.h>
@@ -78,8 +77,8 @@ TEST(OnnxImportQdq, RestoresScalesOfOctetsFiles) {
       EXPECT_EQ(again.report.qdq_pairs, file.report.qdq_pairs);
       // By operators, not by layers.
       Tensor x = images_for(model);
-      const OnnxModel first = onnx_from_bytes(file.bytes);
-      const OnnxModel second = onnx_from_bytes(again.bytes);
+      const OnnxReference first = onnx_reference_from_bytes(file.bytes);
+      const OnnxReference second = onnx_reference_from_bytes(again.bytes);
       if (first.inputs()[0].shape->size() == 4) x = x.transposed({0, 3, 1, 2});
       expect_equal(second.predict(x), first.predict(x));
     }
@@ -136,7 +135,7 @@ TEST(OnnxImportQdq, KeepsScalesOfNamedOutputs) {
   quant::calibrate(int8, [&](const Model& m) {
     (void)m.predict(std::vector<Tensor>{samples});
   });
-  OnnxOptions options;
+  OnnxExportOptions options;
   options.output_names = {"boxes", "scores"};  // the second was "other"
   const Model read = from_onnx(to_onnx(int8, options).bytes);
   EXPECT_EQ(quant::output_names(read),
@@ -220,10 +219,10 @@ TEST(OnnxImportQdq, AcceptsStoredIntegersAndIntegerBiases) {
   // The second output is 86.93 quantization steps; with -127 in place of -128,
   // 86.43.
   const Tensor x = Tensor::of<float>({1, 3}, {0.4f, -1.0f, 0.5f});
-  expect_equal(read.predict(x), onnx_from_bytes(bytes).predict(x));
+  expect_equal(read.predict(x), onnx_reference_from_bytes(bytes).predict(x));
   // The output is quantized, too.
   EXPECT_EQ(quant::activation_quantizers(read).size(), 2u);
-  expect_equal(onnx_from_bytes(to_onnx(read).bytes).predict(x),
+  expect_equal(onnx_reference_from_bytes(to_onnx(read).bytes).predict(x),
                read.predict(x));
 }
 
@@ -247,7 +246,7 @@ TEST(OnnxImportQdq, OfOneTensorAtTwoScalesIsTwoQuantizers) {
   const Model read = from_onnx(bytes);
   EXPECT_THAT(activation_scales(read), ::testing::ElementsAre(0.02f, 0.5f));
   const Tensor x = Tensor::of<float>({1, 3}, {2.7f, 0.33f, -1});
-  expect_equal(read.predict(x), onnx_from_bytes(bytes).predict(x));
+  expect_equal(read.predict(x), onnx_reference_from_bytes(bytes).predict(x));
 }
 
 }  // namespace

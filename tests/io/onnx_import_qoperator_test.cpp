@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/quant/quant.h>
 #include <octet/runtime/rng.h>
 
@@ -110,7 +110,7 @@ void expect_the_same(const Model& model, const std::string& file) {
   const Tensor x = images();
   const Tensor y = model.predict(x);
   const Tensor expected =
-      onnx_from_bytes(file).predict(x.transposed({0, 3, 1, 2}));
+      onnx_reference_from_bytes(file).predict(x.transposed({0, 3, 1, 2}));
   ASSERT_EQ(y.shape(), expected.shape());
   std::set<float> seen;
   for (size_t i = 0; i < y.f32().size(); ++i) {

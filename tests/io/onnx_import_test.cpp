@@ -10,11 +10,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/checkpoint.h>
 #include <octet/io/keras.h>
+#include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/layers/zoo.h>
 #include <octet/quant/quant.h>
@@ -68,7 +67,7 @@ void expect_returns(const Model& model) {
 /// Returns the output names after the import of a file with these names.
 std::vector<std::string> read_names(const Model& model,
                                     std::vector<std::string> outputs) {
-  OnnxOptions options;
+  OnnxExportOptions options;
   options.output_names = std::move(outputs);
   const Model read = from_onnx(to_onnx(model, options).bytes);
   const std::vector<Tensor> x = noise_for(model);
@@ -284,7 +283,7 @@ TEST(OnnxImport, RearrangesBlocksInBothOrders) {
     const std::string bytes = model.SerializeAsString();
     const Tensor y = from_onnx(bytes).predict(x.transposed({0, 2, 3, 1}));
     EXPECT_EQ(values(y.transposed({0, 3, 1, 2})),
-              values(onnx_from_bytes(bytes).predict(x)))
+              values(onnx_reference_from_bytes(bytes).predict(x)))
         << mode;
   }
 }

@@ -9,8 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/detail/counterpart.h>
 #include <octet/quant/quant.h>
@@ -56,12 +55,14 @@ TEST(OnnxImportZeroPoint, AcceptsAnyZeroPoint) {
     const Model moved = from_onnx(bytes);
     EXPECT_EQ(quant::quantizers(moved)[0]->config().zero_point,
               sign ? zero_point + 128 : zero_point);
-    expect_equal(moved.predict(wide), onnx_from_bytes(bytes).predict(wide));
+    expect_equal(moved.predict(wide),
+                 onnx_reference_from_bytes(bytes).predict(wide));
     EXPECT_EQ(failure_of<UnsupportedError>([&] { (void)to_onnx(moved); }),
               (Failure{"unsupported_type", "quantizer 'd'"}));
     const std::string again =
         to_onnx(moved, {.target = Target::onnxruntime}).bytes;
-    expect_equal(onnx_from_bytes(again).predict(wide), moved.predict(wide));
+    expect_equal(onnx_reference_from_bytes(again).predict(wide),
+                 moved.predict(wide));
     EXPECT_EQ(quant::quantizers(from_onnx(again))[0]->config(),
               quant::quantizers(moved)[0]->config());
   }
@@ -129,7 +130,8 @@ TEST(OnnxImportZeroPoint, OfOneWeightAtTwoZeroPointsAreTwoLayers) {
   const std::string bytes = model.SerializeAsString();
   const Tensor x = Tensor::of<float>({2, 3}, {0.4f, 1.3f, 2, 4.9f, -3, 0.1f});
   const WarningCapture warnings;
-  expect_equal(from_onnx(bytes).predict(x), onnx_from_bytes(bytes).predict(x));
+  expect_equal(from_onnx(bytes).predict(x),
+               onnx_reference_from_bytes(bytes).predict(x));
 }
 
 TEST(OnnxImportZeroPoint, WithoutZeroPointHasTheTypeOfTheAttribute) {
@@ -149,7 +151,7 @@ TEST(OnnxImportZeroPoint, WithoutZeroPointHasTheTypeOfTheAttribute) {
     const std::string bytes = model.SerializeAsString();
     const Tensor x = Tensor::of<float>({1, 3}, {0.4f, -1.3f, 9});
     const Model read = from_onnx(bytes);
-    expect_equal(read.predict(x), onnx_from_bytes(bytes).predict(x));
+    expect_equal(read.predict(x), onnx_reference_from_bytes(bytes).predict(x));
     EXPECT_TRUE(quant::quantizers(read)[0]->config().is_signed);
   }
 }
@@ -207,7 +209,7 @@ TEST(OnnxImportZeroPoint, RestoresAReluFromARangeFromZero) {
     EXPECT_THAT(relus(from_onnx(file("Sigmoid", 0.05f), options)), IsEmpty());
     const std::string bytes = file("Identity", 6 / 255.0f);
     const Tensor y = from_onnx(bytes, options).predict(x);
-    const Tensor expected = onnx_from_bytes(bytes).predict(x);
+    const Tensor expected = onnx_reference_from_bytes(bytes).predict(x);
     for (size_t i = 0; i < y.f32().size(); ++i) {
       EXPECT_NEAR(y.f32()[i], expected.f32()[i], drop ? 0.3f : 1e-5f);
     }
@@ -237,11 +239,12 @@ TEST(OnnxImportZeroPoint, OfConstantsIsArbitraryUnlessTheyAreWeights) {
   };
   const std::string bytes = bytes_of("Add");
   const Tensor x = Tensor::of<float>({1, 2}, {0.33f, -1});
-  expect_equal(from_onnx(bytes).predict(x), onnx_from_bytes(bytes).predict(x));
+  expect_equal(from_onnx(bytes).predict(x),
+               onnx_reference_from_bytes(bytes).predict(x));
   const WarningCapture warnings;
   const Model product = from_onnx(bytes_of("MatMul"));
   expect_equal(product.predict(x),
-               onnx_from_bytes(bytes_of("MatMul")).predict(x));
+               onnx_reference_from_bytes(bytes_of("MatMul")).predict(x));
   ASSERT_THAT(warnings.messages,
               ElementsAre(Failure{"weights_dequantized", "ONNX model"}));
   EXPECT_THAT(quoted_names(warnings.messages[0].text()), Contains("y"));

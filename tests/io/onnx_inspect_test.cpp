@@ -45,9 +45,9 @@ TEST_F(InspectOnnx, ListsInputsAndOutputsWithTypeAndShape) {
   ASSERT_EQ(summary.inputs.size(), 1u);
   EXPECT_EQ(summary.inputs[0].name, "x");
   EXPECT_EQ(summary.inputs[0].type, "float32");
-  EXPECT_EQ(to_text(summary.inputs[0].shape), "[N,3,8,8]");
+  EXPECT_EQ(to_string(summary.inputs[0].shape), "[N,3,8,8]");
   ASSERT_EQ(summary.outputs.size(), 1u);
-  EXPECT_EQ(to_text(summary.outputs[0].shape), "[N,4,6,6]");
+  EXPECT_EQ(to_string(summary.outputs[0].shape), "[N,4,6,6]");
 }
 
 TEST_F(InspectOnnx, DoesNotCountInitializersAsInputs) {
@@ -69,8 +69,8 @@ TEST_F(InspectOnnx, InfersTheShapeOfEveryOutput) {
                "}"));
   ASSERT_EQ(summary.nodes.size(), 3u);
   EXPECT_EQ(summary.nodes[0].op, "MaxPool");
-  EXPECT_EQ(to_text(summary.nodes[0].shape), "[N,3,4,4]");
-  EXPECT_EQ(to_text(summary.nodes[1].shape), "[N,3,1,1]");
+  EXPECT_EQ(to_string(summary.nodes[0].shape), "[N,3,4,4]");
+  EXPECT_EQ(to_string(summary.nodes[1].shape), "[N,3,1,1]");
   EXPECT_THAT(summary.nodes[2].inputs, ElementsAre("b"));
   EXPECT_THAT(summary.nodes[2].outputs, ElementsAre("y"));
 }

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
-#include <octet/io/onnx_import.h>
+#include <octet/io/onnx.h>
 
 #include "lint_models.h"
 #include "support.h"

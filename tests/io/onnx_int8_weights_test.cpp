@@ -7,8 +7,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/zoo.h>
 
 #include "onnx/check/check.h"
@@ -18,9 +17,9 @@
 namespace octet::io {
 namespace {
 
-const OnnxOptions kInt8Weights{.weights = OnnxWeights::int8};
+const OnnxExportOptions kInt8Weights{.weights = OnnxWeights::int8};
 
-onnx::ModelProto written(const Model& model, const OnnxOptions& options) {
+onnx::ModelProto written(const Model& model, const OnnxExportOptions& options) {
   return parse_onnx(to_onnx(model, options).bytes);
 }
 
@@ -49,8 +48,10 @@ TEST(OnnxInt8Weights, ComputeTheSameBits) {
     const Model model = quantized_by(real);
     const Shape sample = model.inputs()[0].shape();
     const Tensor x = noise({3, sample[3], sample[1], sample[2]});
-    const OnnxModel floats = onnx_from_bytes(to_onnx(model).bytes);
-    const OnnxModel codes = onnx_from_bytes(to_onnx(model, kInt8Weights).bytes);
+    const OnnxReference floats =
+        onnx_reference_from_bytes(to_onnx(model).bytes);
+    const OnnxReference codes =
+        onnx_reference_from_bytes(to_onnx(model, kInt8Weights).bytes);
     EXPECT_EQ(bits(codes.predict(x)), bits(floats.predict(x)));
   };
   expect_same(shared_and_odd());
@@ -75,8 +76,8 @@ TEST(OnnxInt8Weights, LeaveNoFloatsOfQuantizedWeights) {
     EXPECT_FALSE(node.op_type() == "QuantizeLinear" &&
                  constants.contains(node.input(0)));
   }
-  const OnnxReport before = to_onnx(model).report;
-  const OnnxReport after = to_onnx(model, kInt8Weights).report;
+  const OnnxExportReport before = to_onnx(model).report;
+  const OnnxExportReport after = to_onnx(model, kInt8Weights).report;
   EXPECT_EQ(after.qdq_pairs, before.qdq_pairs);
   EXPECT_LT(after.nodes, before.nodes);
   EXPECT_LT(after.bytes, before.bytes / 2);
@@ -86,9 +87,9 @@ TEST(OnnxInt8Weights, OfFewerBitsKeepTheirValues) {
   const Model model =
       quantized_by(shared_and_odd(), {.bits = {{.layer = "*", .weight = 4}}});
   const Tensor x = noise({2, 3, 7, 9});
-  EXPECT_EQ(
-      bits(onnx_from_bytes(to_onnx(model, kInt8Weights).bytes).predict(x)),
-      bits(onnx_from_bytes(to_onnx(model).bytes).predict(x)));
+  EXPECT_EQ(bits(onnx_reference_from_bytes(to_onnx(model, kInt8Weights).bytes)
+                     .predict(x)),
+            bits(onnx_reference_from_bytes(to_onnx(model).bytes).predict(x)));
 }
 
 TEST(OnnxInt8Weights, ChangeNothingInAFloatModel) {

@@ -6,10 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/checkpoint.h>
+#include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 
@@ -51,7 +50,7 @@ onnx::ModelProto two_heads() {
 std::vector<std::string> ports(const std::vector<OnnxTensorInfo>& tensors) {
   std::vector<std::string> result;
   for (const OnnxTensorInfo& tensor : tensors) {
-    result.push_back(tensor.name + " " + tensor.type + to_text(tensor.shape));
+    result.push_back(tensor.name + " " + tensor.type + to_string(tensor.shape));
   }
   return result;
 }
@@ -77,8 +76,8 @@ class Interface : public ::testing::Test {
   /// Expects the same interface and outputs from both files.
   void expect_alike(const std::filesystem::path& given,
                     const std::filesystem::path& written, const Tensor& x) {
-    const OnnxModel a = load_onnx_reference(given);
-    const OnnxModel b = load_onnx_reference(written);
+    const OnnxReference a = load_onnx_reference(given);
+    const OnnxReference b = load_onnx_reference(written);
     EXPECT_EQ(ports(b.inputs()), ports(a.inputs()));
     EXPECT_EQ(ports(b.outputs()), ports(a.outputs()));
     const std::vector<Tensor> inputs{x};
@@ -131,7 +130,7 @@ TEST_F(Interface, IsPreservedByQuantizingAndFolding) {
   for (const bool fold : {false, true}) {
     export_onnx(int8, folder_ / "int8.onnx",
                 {.fold_batch_norm = fold, .interface = read.interface});
-    const OnnxModel written = load_onnx_reference(folder_ / "int8.onnx");
+    const OnnxReference written = load_onnx_reference(folder_ / "int8.onnx");
     EXPECT_EQ(ports(written.outputs()),
               ports(load_onnx_reference(given).outputs()));
     const std::vector<Tensor> nchw{x.transposed({0, 3, 1, 2})};
@@ -322,7 +321,7 @@ TEST(OnnxTransposes, OfOutputsCancelThoseOfLayers) {
   const OnnxFile file = to_onnx(model, {.interface = interface});
   EXPECT_EQ(file.report.nodes, 1);  // the Identity from input to output
   const Tensor values = random({2, 6, 4});
-  const Tensor y = onnx_from_bytes(file.bytes).predict(values);
+  const Tensor y = onnx_reference_from_bytes(file.bytes).predict(values);
   EXPECT_TRUE(std::ranges::equal(y.f32(), values.f32()));
 }
 
@@ -335,8 +334,8 @@ TEST(OnnxTransposes, OfLayersCancel) {
   EXPECT_EQ(file.report.nodes, 1);
   const Tensor values = random({2, 4, 6, 3});
   const Tensor expected = model.predict(values).transposed({0, 3, 1, 2});
-  const Tensor answer =
-      onnx_from_bytes(file.bytes).predict(values.transposed({0, 3, 1, 2}));
+  const Tensor answer = onnx_reference_from_bytes(file.bytes)
+                            .predict(values.transposed({0, 3, 1, 2}));
   EXPECT_TRUE(std::ranges::equal(answer.f32(), expected.f32()));
 }
 

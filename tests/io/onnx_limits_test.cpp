@@ -17,12 +17,12 @@ namespace {
 constexpr FileLimits kLittleMemory{.memory_limit = 64 << 20};
 constexpr FileLimits kLittleTime{.time_limit = 0.5};
 
-OnnxModel limited(const std::string& ends, const std::string& nodes,
-                  const FileLimits& limits) {
+OnnxReference limited(const std::string& ends, const std::string& nodes,
+                      const FileLimits& limits) {
   const onnx::ModelProto model = model_of("g " + ends + " {\n" + nodes + "\n}");
   const std::string bytes = model.SerializeAsString();
   EXPECT_LT(bytes.size(), 8'192u);
-  return onnx_from_bytes(bytes, limits);
+  return onnx_reference_from_bytes(bytes, limits);
 }
 
 /// A node that produces `name` with these dimensions.
@@ -34,7 +34,7 @@ std::string fill(const std::string& name, const std::string& dims) {
       name, rank, dims);
 }
 
-Failure refused(const OnnxModel& model) {
+Failure refused(const OnnxReference& model) {
   return refusal(model, {Tensor::zeros({1})});
 }
 

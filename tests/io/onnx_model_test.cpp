@@ -20,25 +20,25 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsSupersetOf;
 
-TEST(OnnxModel, ReportsItsInputsAndOutputs) {
+TEST(OnnxReference, ReportsItsInputsAndOutputs) {
   onnx::ModelProto proto = conv_model();
   // Before IR 4 an initializer is an input, too.
   *proto.mutable_graph()->add_input() =
       model_of("g (float[4,3,3,3] w) => (float[4,3,3,3] y) {\n y = Relu (w)\n}")
           .graph()
           .input(0);
-  const OnnxModel model = to_run(proto);
+  const OnnxReference model = to_run(proto);
   ASSERT_EQ(model.inputs().size(), 1u);
   EXPECT_EQ(model.inputs()[0].name, "x");
   EXPECT_EQ(model.inputs()[0].type, "float32");
-  EXPECT_EQ(to_text(model.inputs()[0].shape), "[N,3,8,8]");
+  EXPECT_EQ(to_string(model.inputs()[0].shape), "[N,3,8,8]");
   ASSERT_EQ(model.outputs().size(), 1u);
-  EXPECT_EQ(to_text(model.outputs()[0].shape), "[N,4,6,6]");
+  EXPECT_EQ(to_string(model.outputs()[0].shape), "[N,4,6,6]");
   EXPECT_EQ(values(model.predict(Tensor::full({2, 3, 8, 8}, 1)))[7], 13.5f);
 }
 
-TEST(OnnxModel, NeedsAllInputsOfTheGraph) {
-  const OnnxModel model = to_run(
+TEST(OnnxReference, NeedsAllInputsOfTheGraph) {
+  const OnnxReference model = to_run(
       "(float[N,2] a, float[N,2] b) => (float[N,2] y)", "y = Add (a, b)");
   const Tensor x = Tensor::zeros({3, 2});
   EXPECT_EQ(failure_of<ValueError>([&] { model.predict(std::vector{x}); }),
@@ -56,8 +56,8 @@ TEST(OnnxModel, NeedsAllInputsOfTheGraph) {
   EXPECT_EQ(model.predict(std::vector{x, x})[0].shape(), (Shape{3, 2}));
 }
 
-TEST(OnnxModel, HintsAtTransposingChannelsLastImages) {
-  const OnnxModel model = to_run(conv_model());
+TEST(OnnxReference, HintsAtTransposingChannelsLastImages) {
+  const OnnxReference model = to_run(conv_model());
   EXPECT_EQ(failure_of<ShapeError>([&] {
               (void)model.predict(Tensor::zeros({2, 8, 8, 3}));
             }),
@@ -68,8 +68,8 @@ TEST(OnnxModel, HintsAtTransposingChannelsLastImages) {
             (Failure{"shape_mismatch", "input 'x'"}));
 }
 
-TEST(OnnxModel, ChecksShapesAgainstTheGraph) {
-  const OnnxModel model = to_run(
+TEST(OnnxReference, ChecksShapesAgainstTheGraph) {
+  const OnnxReference model = to_run(
       "(float[N,2,M] a, float[N,M] b) => (float[N,2,M] y)", "y = Identity (a)");
   const auto refused = [&](const Shape& a, const Shape& b) {
     return failure_of<ShapeError>([&] {
@@ -84,7 +84,7 @@ TEST(OnnxModel, ChecksShapesAgainstTheGraph) {
   EXPECT_EQ(refused({3, 2, 4}, {3, 4}).code, "no error");
 }
 
-TEST(OnnxModel, ListsAllUnsupportedOperators) {
+TEST(OnnxReference, ListsAllUnsupportedOperators) {
   onnx::ModelProto model = model_of(
       "g (float[2,2] x, double[2] h) => (float[2,2] y) {\n"
       "  a = Hardmax (x)\n"
@@ -107,7 +107,7 @@ TEST(OnnxModel, ListsAllUnsupportedOperators) {
   EXPECT_THAT(quoted_names(failure.text()), IsSupersetOf({"c", "mine", "h"}));
 }
 
-TEST(OnnxModel, SumsProductsByLetters) {
+TEST(OnnxReference, SumsProductsByLetters) {
   const auto run = [](const std::string& equation,
                       const std::vector<Tensor>& inputs) {
     std::string ends, names;
@@ -120,7 +120,7 @@ TEST(OnnxModel, SumsProductsByLetters) {
       ends += (i == 0 ? "float[" : ", float[") + sizes + "] " + name;
       names += (i == 0 ? "" : ", ") + name;
     }
-    const OnnxModel model =
+    const OnnxReference model =
         to_run("(" + ends + ") => (float[] y)",
                "y = Einsum <equation = \"" + equation + "\"> (" + names + ")");
     return values_of(model.predict(inputs)[0]);
@@ -143,8 +143,8 @@ TEST(OnnxModel, SumsProductsByLetters) {
             "invalid_graph");
 }
 
-TEST(OnnxModel, RejectsInvalidFiles) {
-  EXPECT_EQ(failure_of<FormatError>([] { onnx_from_bytes(""); }),
+TEST(OnnxReference, RejectsInvalidFiles) {
+  EXPECT_EQ(failure_of<FormatError>([] { onnx_reference_from_bytes(""); }),
             (Failure{"unsupported_format", "file"}));
   const TempFolder folder;
   write_file(folder / "m.onnx", "no model");
@@ -161,8 +161,8 @@ TEST(OnnxModel, RejectsInvalidFiles) {
   EXPECT_TRUE(is_onnx_file(folder / "model"));
 }
 
-TEST(OnnxModel, ClampsStartsOfReversedSlices) {
-  const OnnxModel slice = to_run(
+TEST(OnnxReference, ClampsStartsOfReversedSlices) {
+  const OnnxReference slice = to_run(
       "(float[5] x, int64[1] s, int64[1] e, int64[1] a, int64[1] p) => "
       "(float[N] y)",
       "y = Slice (x, s, e, a, p)");
@@ -179,17 +179,18 @@ TEST(OnnxModel, ClampsStartsOfReversedSlices) {
   EXPECT_THAT(sliced(-100, 2, 1), ElementsAre(0, 1));
 }
 
-TEST(OnnxModel, AlignsTheSecondOperandAtItsAxisBeforeOpset7) {
-  const OnnxModel less = to_run("(float[2,3] x, float[2] k) => (bool[2,3] y)",
-                                "y = Less <broadcast = 1, axis = 0> (x, k)", 6);
+TEST(OnnxReference, AlignsTheSecondOperandAtItsAxisBeforeOpset7) {
+  const OnnxReference less =
+      to_run("(float[2,3] x, float[2] k) => (bool[2,3] y)",
+             "y = Less <broadcast = 1, axis = 0> (x, k)", 6);
   const Tensor y = less.predict(std::vector<Tensor>{
       numbers(Shape{2, 3}, {0, 0, 0, 0, 0, 0}), numbers({-1, 1})})[0];
   EXPECT_THAT(y.data<bool>(),
               ElementsAre(false, false, false, true, true, true));
 }
 
-TEST(OnnxModel, SkipsTheTermOfGemmIfBetaIsZero) {
-  const OnnxModel gemm =
+TEST(OnnxReference, SkipsTheTermOfGemmIfBetaIsZero) {
+  const OnnxReference gemm =
       to_run("(float[1,2] a, float[2,1] b, float[1,1] c) => (float[1,1] y)",
              "y = Gemm <beta = 0.0> (a, b, c)");
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -199,8 +200,8 @@ TEST(OnnxModel, SkipsTheTermOfGemmIfBetaIsZero) {
               ElementsAre(11));
 }
 
-TEST(OnnxModel, ReturnsOutputsWithoutSharedMemory) {
-  const OnnxModel model = to_run(
+TEST(OnnxReference, ReturnsOutputsWithoutSharedMemory) {
+  const OnnxReference model = to_run(
       "(float[2] x) => (float[2] same, float[2] twice, float[2] constant)",
       "c = Constant <value = float[2] {1.0, 2.0}> ()\n"
       "same = Identity (x)\n"
@@ -216,16 +217,16 @@ TEST(OnnxModel, ReturnsOutputsWithoutSharedMemory) {
   EXPECT_THAT(values_of(y[2]), ElementsAre(1, 2));
 }
 
-TEST(OnnxModel, SkipsUnnamedInputsAndOutputs) {
-  const OnnxModel model = to_run("(float[3] x) => (float[3] y)",
-                                 "m = Constant <value_float = 1.5> ()\n"
-                                 "y = Clip (x, , m)");
+TEST(OnnxReference, SkipsUnnamedInputsAndOutputs) {
+  const OnnxReference model = to_run("(float[3] x) => (float[3] y)",
+                                     "m = Constant <value_float = 1.5> ()\n"
+                                     "y = Clip (x, , m)");
   EXPECT_THAT(values_of(model.predict(numbers({-9, 1, 9}))),
               ElementsAre(-9, 1, 1.5f));
 }
 
-TEST(OnnxModel, AcceptsEmptyTensors) {
-  const OnnxModel model = to_run(
+TEST(OnnxReference, AcceptsEmptyTensors) {
+  const OnnxReference model = to_run(
       "(float[N,4] x) => (float[N,3] y, float[M,4] z, float[1,4] s)",
       "r = Relu (x)\n"
       "w = Constant <value = float[4,3] {1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0,"
@@ -243,7 +244,7 @@ TEST(OnnxModel, AcceptsEmptyTensors) {
             (Shape{0, 4, 6, 6}));
 }
 
-TEST(OnnxModel, MatchesKerasForEachExportedLayer) {
+TEST(OnnxReference, MatchesKerasForEachExportedLayer) {
   // Transposes sequences unless they have the required size.
   const auto turned = [](const Tensor& x, std::initializer_list<int> order,
                          int64_t rows) {
@@ -256,7 +257,8 @@ TEST(OnnxModel, MatchesKerasForEachExportedLayer) {
   for (const auto& path : golden_files("layers")) {
     SCOPED_TRACE(path.filename().string());
     const GoldenCase c = read_golden(path);
-    const OnnxModel model = onnx_from_bytes(to_onnx(golden_model(c)).bytes);
+    const OnnxReference model =
+        onnx_reference_from_bytes(to_onnx(golden_model(c)).bytes);
     std::vector<Tensor> inputs;
     for (const GoldenArray& x : c.inputs) {
       const OnnxDim rows = model.inputs()[inputs.size()].shape->at(1);
@@ -287,9 +289,9 @@ Model wide() {
   return Model(image, Dense({.units = 700})(x));
 }
 
-TEST(OnnxModel, GivesTheSameBitsForAnyNumberOfThreads) {
+TEST(OnnxReference, GivesTheSameBitsForAnyNumberOfThreads) {
   const ThreadCountGuard restored;
-  const OnnxModel model = onnx_from_bytes(to_onnx(wide()).bytes);
+  const OnnxReference model = onnx_reference_from_bytes(to_onnx(wide()).bytes);
   Tensor x({3, 3, 17, 19});
   Rng(1).fill_normal(x, 0, 1);
   set_num_threads(1);
@@ -300,8 +302,8 @@ TEST(OnnxModel, GivesTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-TEST(OnnxModel, RunsInSeveralThreadsAtOnce) {
-  const OnnxModel model = onnx_from_bytes(to_onnx(wide()).bytes);
+TEST(OnnxReference, RunsInSeveralThreadsAtOnce) {
+  const OnnxReference model = onnx_reference_from_bytes(to_onnx(wide()).bytes);
   Tensor x({1, 3, 17, 19});
   Rng(1).fill_normal(x, 0, 1);
   const std::vector<float> expected = values_of(model.predict(x));

@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
@@ -45,7 +45,7 @@ std::vector<std::string> originals() {
 }
 
 /// Returns zeros of the model's input shapes; nothing if they are large.
-std::vector<Tensor> zeros(const OnnxModel& model) {
+std::vector<Tensor> zeros(const OnnxReference& model) {
   std::vector<Tensor> inputs;
   for (const OnnxTensorInfo& input : model.inputs()) {
     std::vector<int64_t> dims;
@@ -86,7 +86,8 @@ TEST(OnnxMutation, EndsInAnOctetErrorOrARunnableModel) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     if (last != nullptr) std::ofstream(last) << model.SerializeAsString();
     try {
-      const OnnxModel read = onnx_from_bytes(model.SerializeAsString(), limits);
+      const OnnxReference read =
+          onnx_reference_from_bytes(model.SerializeAsString(), limits);
       ++loaded;
       const std::vector<Tensor> inputs = zeros(read);
       if (inputs.size() != read.inputs().size()) continue;

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
@@ -124,7 +124,8 @@ class OnnxNode : public ::testing::TestWithParam<std::string> {
 };
 
 void expect_outputs(const std::string& name) {
-  const OnnxModel model = load_onnx_reference(folder() / name / "model.onnx");
+  const OnnxReference model =
+      load_onnx_reference(folder() / name / "model.onnx");
   const auto data = folder() / name / "test_data_set_0";
   const auto expected = protos(data, "output");
   const std::vector<Tensor> outputs = model.predict(inputs(data));

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 
 #include "onnx_models.h"
@@ -35,7 +35,7 @@ inline Tensor layer_outputs(const onnx::ModelProto& model, const Tensor& x,
 }
 
 inline Tensor node_outputs(const onnx::ModelProto& model, const Tensor& x) {
-  return onnx_from_bytes(model.SerializeAsString()).predict(x);
+  return onnx_reference_from_bytes(model.SerializeAsString()).predict(x);
 }
 
 /// Expects the layers of `model` to compute `expected`.

@@ -8,8 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 #include <octet/runtime/error.h>
@@ -114,7 +113,7 @@ TEST(OnnxNormalization, ReadsItsOwnFloat16Files) {
       from_onnx(conv_file("c = Conv (x, w)\n g = GlobalAveragePool (c)\n"
                           "f = Flatten (g)\n y = Softmax (f)")
                     .SerializeAsString());
-  OnnxOptions options;
+  OnnxExportOptions options;
   options.float16 = true;
   options.opset = 19;
   const Model read = from_onnx(to_onnx(model, options).bytes);

@@ -12,8 +12,8 @@
 #include <onnx/defs/schema.h>
 
 #include <octet/io/lint.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/runtime/error.h>
 
 #include "mutator.h"
@@ -213,7 +213,7 @@ std::string foreign_exception(const Body& body) {
 void run_fuzzed(const std::string& bytes) {
   constexpr int64_t kMostElements = 1 << 16;  // of an input
   const FileLimits limits{.memory_limit = 64 << 20, .time_limit = 1};
-  const OnnxModel model = onnx_from_bytes(bytes, limits);
+  const OnnxReference model = onnx_reference_from_bytes(bytes, limits);
   std::vector<Tensor> inputs;
   for (const OnnxTensorInfo& info : model.inputs()) {
     if (info.type != "float32" || !info.shape) return;

@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-Tensor one(const OnnxModel& model, const std::vector<Tensor>& inputs) {
+Tensor one(const OnnxReference& model, const std::vector<Tensor>& inputs) {
   return model.predict(inputs).at(0);
 }
 
@@ -53,14 +53,14 @@ TEST(OnnxOperator, HardmaxMarksTheFirstLargestElement) {
 }
 
 TEST(OnnxOperator, LpNormalizationKeepsZeros) {
-  const OnnxModel model =
+  const OnnxReference model =
       to_run("(float[2,2] x) => (float[2,2] y)", "y = LpNormalization (x)");
   EXPECT_THAT(values_of(model.predict(numbers({2, 2}, {3, 4, 0, 0}))),
               ElementsAre(0.6f, 0.8f, 0, 0));
 }
 
 TEST(OnnxOperator, AddBeforeOpset7AlignsAtAnAxis) {
-  const OnnxModel model =
+  const OnnxReference model =
       to_run("(float[1,2,3] x, float[2] b) => (float[1,2,3] y)",
              "y = Add <broadcast = 1, axis = 1> (x, b)", 6);
   EXPECT_THAT(
@@ -82,8 +82,9 @@ TEST(OnnxOperator, MatMulAcceptsVectors) {
 }
 
 TEST(OnnxOperator, QuantizeLinearRoundsHalvesToEvenAndSaturates) {
-  const OnnxModel model = to_run("(float[N] x, float s, int8 z) => (int8[N] y)",
-                                 "y = QuantizeLinear (x, s, z)");
+  const OnnxReference model =
+      to_run("(float[N] x, float s, int8 z) => (int8[N] y)",
+             "y = QuantizeLinear (x, s, z)");
   const Tensor y = one(
       model,
       {numbers({0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 200, -200, kInf, -kInf, NAN}),
@@ -93,8 +94,8 @@ TEST(OnnxOperator, QuantizeLinearRoundsHalvesToEvenAndSaturates) {
 }
 
 TEST(OnnxOperator, QuantizeLinearIsUnsignedWithoutAZeroPoint) {
-  const OnnxModel model = to_run("(float[N] x, float s) => (uint8[N] y)",
-                                 "y = QuantizeLinear (x, s)");
+  const OnnxReference model = to_run("(float[N] x, float s) => (uint8[N] y)",
+                                     "y = QuantizeLinear (x, s)");
   EXPECT_THAT(elements<uint8_t>(one(
                   model, {numbers({-1, 0.6f, 300, NAN}), Tensor::scalar(1)})),
               ElementsAre(0, 1, 255, 0));
@@ -123,7 +124,7 @@ TEST(OnnxOperator, IntegersWrapAndSaturateWithoutTraps) {
 }
 
 TEST(OnnxOperator, CastSaturates) {
-  const OnnxModel model =
+  const OnnxReference model =
       to_run("(float[N] x) => (int8[N] y)", "y = Cast <to = 3> (x)");
   EXPECT_THAT(
       elements<int8_t>(model.predict(numbers({-1.9f, 1e30f, -kInf, 127.5f}))),
@@ -138,7 +139,7 @@ TEST(OnnxOperator, MaxAndReluPropagateNaN) {
 }
 
 TEST(OnnxOperator, SliceAcceptsTheLargestIntegersAsEnds) {
-  const OnnxModel model = to_run(
+  const OnnxReference model = to_run(
       "(float[4] x, int64[1] s, int64[1] e, int64[1] a, int64[1] p) => "
       "(float[M] y)",
       "y = Slice (x, s, e, a, p)");
@@ -155,7 +156,7 @@ TEST(OnnxOperator, SliceAcceptsTheLargestIntegersAsEnds) {
 }
 
 TEST(OnnxOperator, MaxPoolReturnsIndices) {
-  const OnnxModel model =
+  const OnnxReference model =
       to_run("(float[1,1,2,4] x) => (float[1,1,1,2] y, int64[1,1,1,2] i)",
              "y, i = MaxPool <kernel_shape = [2,2], strides = [2,2]> (x)");
   const auto y = model.predict(
@@ -166,7 +167,7 @@ TEST(OnnxOperator, MaxPoolReturnsIndices) {
 
 TEST(OnnxOperator, PoolingSkipsWindowsThatStartBeyondTheImage) {
   // Two windows of 1 would start at 0 and 3, beyond the two cells.
-  const OnnxModel model =
+  const OnnxReference model =
       to_run("(float[1,1,1,3] x) => (float[A,B,C,D] y)",
              "y = AveragePool <kernel_shape = [1,2], strides = [1,3], pads = "
              "[0,0,0,1], ceil_mode = 1> (x)");
@@ -176,8 +177,8 @@ TEST(OnnxOperator, PoolingSkipsWindowsThatStartBeyondTheImage) {
 }
 
 TEST(OnnxOperator, RangeCountsUpAndDown) {
-  const OnnxModel model = to_run("(int64 a, int64 b, int64 c) => (int64[N] y)",
-                                 "y = Range (a, b, c)");
+  const OnnxReference model = to_run(
+      "(int64 a, int64 b, int64 c) => (int64[N] y)", "y = Range (a, b, c)");
   const auto range = [&](int64_t a, int64_t b, int64_t c) {
     const auto of = [](int64_t x) { return Tensor::of<int64_t>(Shape{}, {x}); };
     const Tensor y = one(model, {of(a), of(b), of(c)});
@@ -247,7 +248,7 @@ TEST(OnnxOperator, GridSampleTreatsPositionsOutside) {
 }
 
 TEST(OnnxOperator, VolumesNeedExplicitPadding) {
-  const OnnxModel model =
+  const OnnxReference model =
       to_run("(float[1,1,3,3,3] x, float[1,1,2,2,2] w) => (float[] y)",
              "y = Conv <auto_pad = \"SAME_UPPER\"> (x, w)");
   EXPECT_EQ(failure_of<UnsupportedError>([&] {

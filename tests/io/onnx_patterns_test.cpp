@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/runtime/error.h>
 
@@ -140,7 +140,7 @@ Imported import_and_run(const onnx::ModelProto& file, int nodes,
   for (size_t i = 0; i < y.size(); ++i) {
     result.got.push_back(in_file_order(y[i], read.interface.outputs[i].axes));
   }
-  result.expected = onnx_from_bytes(file.SerializeAsString())
+  result.expected = onnx_reference_from_bytes(file.SerializeAsString())
                         .predict(std::span<const Tensor>(result.inputs));
   return result;
 }

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <octet/io/onnx_import.h>
+#include <octet/io/onnx.h>
 
 #include "onnx_models.h"
 #include "onnx_round_trip.h"

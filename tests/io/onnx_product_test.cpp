@@ -75,7 +75,7 @@ TEST(OnnxProduct, BlockedConvolutionsMatchPlainSums) {
     const Tensor w =
         filled<float>(Shape{g.oc, g.c / g.groups, g.kh, g.kw}, 9, 2);
     const Tensor bias = filled<float>(Shape{g.oc}, 99, 3);
-    const OnnxModel model = to_run(
+    const OnnxReference model = to_run(
         "(float[N,C,H,W] x, float[O,D,K,L] w, float[O] b) => (float[N,O,P,Q] "
         "y)",
         fmt::format("y = Conv<group={}, strides=[{},{}], dilations=[{},{}], "
@@ -94,7 +94,7 @@ TEST(OnnxProduct, BlockedMatricesMatchPlainSums) {
   const int64_t batch = 2, m = 131, k = 515, n = 530;
   const Tensor a = filled<float>(Shape{batch, m, k}, 5, 1);
   const Tensor b = filled<float>(Shape{k, n}, 5, 2);
-  const OnnxModel model = to_run(
+  const OnnxReference model = to_run(
       "(float[N,M,K] a, float[K,L] b) => (float[N,M,L] y)", "y = MatMul(a, b)");
   const std::vector<Tensor> y = model.predict(std::vector<Tensor>{a, b});
   std::vector<float> expected;
@@ -116,10 +116,10 @@ TEST(OnnxProduct, LargeIntegerSumsAreExact) {
   const int64_t k = 1000;
   const Tensor a = filled<uint8_t>(Shape{3, k}, 2, 1, 253);
   const Tensor b = filled<uint8_t>(Shape{k, 5}, 2, 2, 253);
-  const OnnxModel product =
+  const OnnxReference product =
       to_run("(uint8[M,K] a, uint8[K,L] b) => (int32[M,L] y)",
              "y = MatMulInteger(a, b)", 10);
-  const OnnxModel convolution =
+  const OnnxReference convolution =
       to_run("(uint8[N,K,P,Q] a, uint8[L,K,P,Q] b) => (int32[N,L,P,Q] y)",
              "y = ConvInteger(a, b)", 10);
   const auto y = product.predict(std::vector<Tensor>{a, b});
@@ -142,7 +142,7 @@ TEST(OnnxProduct, LargeIntegerSumsAreExact) {
 }
 
 TEST(OnnxProduct, LargeIntegersWrapAround) {
-  const OnnxModel model = to_run(
+  const OnnxReference model = to_run(
       "(int32[M,K] a, int32[K,L] b) => (int32[M,L] y)", "y = MatMul(a, b)");
   const Tensor a = Tensor::of<int32_t>(Shape{1, 2}, {65537, 3});
   const Tensor b = Tensor::of<int32_t>(Shape{2, 1}, {65536, 5});

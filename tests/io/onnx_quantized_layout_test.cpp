@@ -13,8 +13,7 @@
 
 #include <octet/io/compare.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 #include <octet/runtime/file.h>
@@ -175,7 +174,7 @@ TEST(QuantizedLayout, PortsAreThoseOfTheFloatModel) {
                 ElementsAre(Pair("input", ElementsAre(-1, 9, tokens)),
                             Pair("logits", ElementsAre(-1, 9, tokens))));
     for (const bool fold : {false, true}) {
-      const OnnxOptions options{.fold_batch_norm = fold};
+      const OnnxExportOptions options{.fold_batch_norm = fold};
       const onnx::ModelProto file = parsed(to_onnx(int8, options).bytes);
       EXPECT_EQ(port_sizes(file), port_sizes(floats));
       EXPECT_EQ(file.metadata_props(0).value(), "NCL");
@@ -215,8 +214,9 @@ TEST(QuantizedLayout, ImportedPortsKeepTheirOrder) {
     const std::string bytes =
         to_onnx(int8, {.interface = imported.interface}).bytes;
     const Tensor x = noise({3, 9, 9});
-    const Tensor expected = onnx_from_bytes(read_file(path)).predict(x);
-    const Tensor y = onnx_from_bytes(bytes).predict(x);
+    const Tensor expected =
+        onnx_reference_from_bytes(read_file(path)).predict(x);
+    const Tensor y = onnx_reference_from_bytes(bytes).predict(x);
     double error = 0, power = 0;
     for (size_t i = 0; i < y.f32().size(); ++i) {
       const double e = y.f32()[i] - expected.f32()[i];

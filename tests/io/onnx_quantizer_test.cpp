@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 
 #include "onnx_run.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-OnnxModel codes_model(const std::string& ends, const std::string& nodes) {
+OnnxReference codes_model(const std::string& ends, const std::string& nodes) {
   onnx::ModelProto model = model_of("g " + ends + " {\n" + nodes + "\n}");
   auto* import = model.add_opset_import();
   import->set_domain("com.microsoft");
@@ -68,7 +68,7 @@ TEST(OnnxQuantizer, ConcatenatesTensorsOfDifferentScales) {
   const auto model = codes_model(
       "(uint8[1,2] a, uint8[1,1] b) => (y)",
       "y = QLinearConcat <axis = 1> (half, z10, a, half, z10, b, two, z0)");
-  EXPECT_EQ(to_text(model.outputs()[0].shape), "[1,3]");
+  EXPECT_EQ(to_string(model.outputs()[0].shape), "[1,3]");
   EXPECT_THAT(codes_of(model.predict(std::vector{codes(Shape{1, 2}, {3, 200}),
                                                  codes(Shape{1, 1}, {4})})[0]),
               ElementsAre(3, 200, 26));  // 4 * 2 = 16 halves, from 10 on
@@ -78,7 +78,7 @@ TEST(OnnxQuantizer, AveragesOverImages) {
   const auto model =
       codes_model("(uint8[1,2,1,2] a) => (y)",
                   "y = QLinearGlobalAveragePool (a, half, z10, quarter, z128)");
-  EXPECT_EQ(to_text(model.outputs()[0].shape), "[1,2,1,1]");
+  EXPECT_EQ(to_string(model.outputs()[0].shape), "[1,2,1,1]");
   // (1 + 2) / 2 and -5 in quarters from 128 on.
   EXPECT_THAT(codes_of(model.predict(codes(Shape{1, 2, 1, 2}, {12, 14, 0, 0}))),
               ElementsAre(134, 108));
@@ -101,7 +101,7 @@ TEST(OnnxQuantizer, MultipliesMatricesInIntegers) {
   const Tensor y = with_bias(")").predict(inputs)[0];
   EXPECT_THAT(values_of(y), ElementsAre(0.625f, 2, -84.125f));
   const auto model = with_bias(", quarter, z128)");
-  EXPECT_EQ(to_text(model.outputs()[0].shape), "[1,3]");
+  EXPECT_EQ(to_string(model.outputs()[0].shape), "[1,3]");
   // 2.5 quarters round to 2.
   EXPECT_THAT(codes_of(model.predict(inputs)[0]), ElementsAre(130, 136, 0));
 }

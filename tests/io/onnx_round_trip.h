@@ -8,8 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 
 #include "../temp_folder.h"
 #include "onnx_models.h"
@@ -28,7 +27,7 @@ inline std::vector<std::string> ports_of(const OnnxSummary& summary) {
   for (const auto* list : {&summary.inputs, &summary.outputs}) {
     for (const OnnxTensorInfo& port : *list) {
       ports.push_back(
-          fmt::format("{} {}{}", port.name, port.type, to_text(port.shape)));
+          fmt::format("{} {}{}", port.name, port.type, to_string(port.shape)));
     }
   }
   return ports;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/runtime/error.h>
 
 #include "onnx_models.h"
@@ -12,14 +12,14 @@
 
 namespace octet::io {
 
-inline OnnxModel to_run(const onnx::ModelProto& model) {
-  return onnx_from_bytes(model.SerializeAsString());
+inline OnnxReference to_run(const onnx::ModelProto& model) {
+  return onnx_reference_from_bytes(model.SerializeAsString());
 }
 
 /// `nodes` is the body of a graph, `ends` its inputs and outputs: "(float[N] x)
 /// => (float[N] y)".
-inline OnnxModel to_run(const std::string& ends, const std::string& nodes,
-                        int64_t opset = 13) {
+inline OnnxReference to_run(const std::string& ends, const std::string& nodes,
+                            int64_t opset = 13) {
   onnx::ModelProto model = model_of("g " + ends + " {\n" + nodes + "\n}");
   model.mutable_opset_import(0)->set_version(opset);
   model.set_ir_version(opset < 15 ? 7 : 8);
@@ -42,7 +42,7 @@ inline std::vector<float> values_of(const Tensor& tensor) {
 }
 
 /// Returns the message of the FormatError from running the node.
-inline Failure refusal(const OnnxModel& model,
+inline Failure refusal(const OnnxReference& model,
                        const std::vector<Tensor>& inputs) {
   return failure_of<FormatError>([&] { model.predict(inputs); });
 }

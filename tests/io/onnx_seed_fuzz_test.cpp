@@ -14,7 +14,6 @@
 #include <octet/io/drawing.h>
 #include <octet/io/lint.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
 #include <octet/layers/inference_session.h>
 #include <octet/quant/quantize_model.h>
 

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 
 #include "onnx_run.h"
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 
@@ -53,7 +53,7 @@ std::vector<std::pair<std::string, std::string>> metadata(
 
 /// Compares model and file, which has [n,c,l], on noise.
 void expect_same(const Model& model, float tolerance = 2e-6f) {
-  const OnnxModel file = onnx_from_bytes(to_onnx(model).bytes);
+  const OnnxReference file = onnx_reference_from_bytes(to_onnx(model).bytes);
   const Tensor x = noise(model.inputs()[0].shape().with(0, 3));
   const Tensor expected = model.predict(x);
   const Tensor y = file.predict(x.transposed({0, 2, 1}));

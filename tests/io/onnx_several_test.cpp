@@ -22,7 +22,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsSupersetOf;
 
-onnx::ModelProto proto_of(const Model& model, const OnnxOptions& options = {}) {
+onnx::ModelProto proto_of(const Model& model,
+                          const OnnxExportOptions& options = {}) {
   onnx::ModelProto proto;
   proto.ParseFromString(to_onnx(model, options).bytes);
   return proto;
@@ -107,7 +108,7 @@ TEST(ExportSeveral, PrefersCustomNamesToLayerNames) {
 TEST(ExportSeveral, RejectsDuplicateNamesAndWrongCounts) {
   const auto a = input({7}, "a"), b = input({7}, "b");
   const Model model({a, b}, {relu(a, "y"), relu(b, "z")});
-  const auto refusal = [&](const OnnxOptions& options) {
+  const auto refusal = [&](const OnnxExportOptions& options) {
     return failure_of<ValueError>([&] { (void)to_onnx(model, options); });
   };
   EXPECT_EQ(refusal({.input_names = {"x"}}),
@@ -180,7 +181,7 @@ TEST(ExportSeveral, ListsAllInputsAndOutputsInTheInspection) {
   ASSERT_EQ(summary.inputs.size(), 2u);
   ASSERT_EQ(summary.outputs.size(), 2u);
   EXPECT_EQ(summary.inputs[1].name, "b");
-  EXPECT_EQ(to_text(summary.inputs[1].shape), "[N,3,6,4]");
+  EXPECT_EQ(to_string(summary.inputs[1].shape), "[N,3,6,4]");
   EXPECT_EQ(summary.outputs[0].name, "z");
   EXPECT_EQ(summary.outputs[1].name, "y");
   EXPECT_THAT(lines_of(to_table(summary)),

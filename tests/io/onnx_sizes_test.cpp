@@ -20,7 +20,8 @@ constexpr int64_t kHuge = int64_t{1} << 40;
 
 class OnnxSizes : public ::testing::Test {
  protected:
-  void expect_refused(const OnnxModel& model, const std::vector<Tensor>& inputs,
+  void expect_refused(const OnnxReference& model,
+                      const std::vector<Tensor>& inputs,
                       const std::string& code = "") {
     const Failure failure = refusal(model, inputs);
     EXPECT_THAT(failure.subject, StartsWith("node 'y' ("));
@@ -33,8 +34,8 @@ class OnnxSizes : public ::testing::Test {
 };
 
 TEST_F(OnnxSizes, OfReshape) {
-  const OnnxModel model = to_run("(float[2,3] x, int64[K] s) => (float[A,B] y)",
-                                 "y = Reshape (x, s)");
+  const OnnxReference model = to_run(
+      "(float[2,3] x, int64[K] s) => (float[A,B] y)", "y = Reshape (x, s)");
   const Tensor x = Tensor::zeros({2, 3});
   expect_refused(model, {x, integers({5, 2})}, "invalid_graph");
   expect_refused(model, {x, integers({-1, -1})}, "invalid_graph");
@@ -49,9 +50,9 @@ TEST_F(OnnxSizes, OfReshape) {
 }
 
 TEST_F(OnnxSizes, OfExpandAndConstantOfShape) {
-  const OnnxModel expand =
+  const OnnxReference expand =
       to_run("(float[1] x, int64[K] s) => (float[A,B] y)", "y = Expand (x, s)");
-  const OnnxModel fill =
+  const OnnxReference fill =
       to_run("(int64[K] s) => (float[A,B] y)", "y = ConstantOfShape (s)");
   for (const auto& sizes : std::vector<std::vector<int64_t>>{
            {kHuge},
@@ -69,8 +70,8 @@ TEST_F(OnnxSizes, OfExpandAndConstantOfShape) {
 }
 
 TEST_F(OnnxSizes, OfBroadcasts) {
-  const OnnxModel add = to_run("(float[N,1] a, float[1,M] b) => (float[N,M] y)",
-                               "y = Add (a, b)");
+  const OnnxReference add = to_run(
+      "(float[N,1] a, float[1,M] b) => (float[N,M] y)", "y = Add (a, b)");
   expect_refused(add,
                  {Tensor::zeros({1 << 16, 1}), Tensor::zeros({1, 1 << 16})},
                  "size_limit");
@@ -80,8 +81,8 @@ TEST_F(OnnxSizes, OfBroadcasts) {
 }
 
 TEST_F(OnnxSizes, OfRange) {
-  const OnnxModel model = to_run("(float a, float b, float c) => (float[N] y)",
-                                 "y = Range (a, b, c)");
+  const OnnxReference model = to_run(
+      "(float a, float b, float c) => (float[N] y)", "y = Range (a, b, c)");
   const auto refused = [&](float a, float b, float c) {
     expect_refused(model,
                    {Tensor::scalar(a), Tensor::scalar(b), Tensor::scalar(c)});
@@ -117,7 +118,7 @@ TEST_F(OnnxSizes, OfPad) {
 }
 
 TEST_F(OnnxSizes, OfSliceGatherAndSplit) {
-  const OnnxModel slice = to_run(
+  const OnnxReference slice = to_run(
       "(float[4] x, int64[K] s, int64[L] e, int64[M] a, int64[O] p) => "
       "(float[N] y)",
       "y = Slice (x, s, e, a, p)");
@@ -131,12 +132,12 @@ TEST_F(OnnxSizes, OfSliceGatherAndSplit) {
   expect_refused(slice, {x, integers({0, 0}), integers({1, 1}),
                          integers({0, -1}), integers({1, 1})});
 
-  const OnnxModel gather =
+  const OnnxReference gather =
       to_run("(float[4] x, int64[K] i) => (float[K] y)", "y = Gather (x, i)");
   for (const int64_t index : {int64_t{4}, int64_t{-5}, INT64_MAX, INT64_MIN}) {
     expect_refused(gather, {x, list(index)}, "invalid_graph");
   }
-  const OnnxModel split =
+  const OnnxReference split =
       to_run("(float[4] x, int64[K] s) => (float[A] y, float[B] z)",
              "y, z = Split (x, s)");
   for (const auto& sizes : std::vector<std::vector<int64_t>>{
@@ -146,7 +147,7 @@ TEST_F(OnnxSizes, OfSliceGatherAndSplit) {
 }
 
 TEST_F(OnnxSizes, OfResize) {
-  const OnnxModel by_scales =
+  const OnnxReference by_scales =
       to_run("(float[1,1,2,2] x, float[K] s) => (float[A,B,C,D] y)",
              "y = Resize <mode = \"linear\"> (x, , s)");
   const Tensor x = Tensor::zeros({1, 1, 2, 2});
@@ -154,7 +155,7 @@ TEST_F(OnnxSizes, OfResize) {
     expect_refused(by_scales, {x, numbers({1, 1, 1, scale})});
   }
   expect_refused(by_scales, {x, numbers({1, 1})}, "invalid_graph");
-  const OnnxModel by_sizes =
+  const OnnxReference by_sizes =
       to_run("(float[1,1,2,2] x, int64[K] s) => (float[A,B,C,D] y)",
              "y = Resize (x, , , s)");
   for (const int64_t size : {int64_t{-1}, kHuge, INT64_MAX}) {
@@ -164,9 +165,9 @@ TEST_F(OnnxSizes, OfResize) {
 }
 
 TEST_F(OnnxSizes, OfAxes) {
-  const OnnxModel squeeze = to_run("(float[2,1] x, int64[K] a) => (float[N] y)",
-                                   "y = Squeeze (x, a)");
-  const OnnxModel unsqueeze =
+  const OnnxReference squeeze = to_run(
+      "(float[2,1] x, int64[K] a) => (float[N] y)", "y = Squeeze (x, a)");
+  const OnnxReference unsqueeze =
       to_run("(float[2,1] x, int64[K] a) => (float[A,B,C,D] y)",
              "y = Unsqueeze (x, a)");
   const Tensor x = Tensor::zeros({2, 1});
@@ -184,18 +185,19 @@ TEST_F(OnnxSizes, OfConvolutionsAndPools) {
   const Tensor x = Tensor::zeros({1, 2, 3, 3});
   const std::string ends =
       "(float[N,C,H,W] x, float[O,I,K,L] w) => (float[A,B,D,E] y)";
-  const OnnxModel conv = to_run(ends, "y = Conv <kernel_shape = [2,2]> (x, w)");
+  const OnnxReference conv =
+      to_run(ends, "y = Conv <kernel_shape = [2,2]> (x, w)");
   expect_refused(conv, {x, Tensor::zeros({1, 3, 2, 2})}, "invalid_graph");
   expect_refused(conv, {x, Tensor::zeros({1, 2, 3, 3})}, "invalid_graph");
   expect_refused(conv,
                  {Tensor::zeros({1, 2, 1, 1}), Tensor::zeros({1, 2, 2, 2})},
                  "invalid_graph");
-  const OnnxModel padded = to_run(
+  const OnnxReference padded = to_run(
       ends,
       "y = Conv <kernel_shape = [1,1], pads = [99999,99999,99999,99999]> "
       "(x, w)");
   expect_refused(padded, {x, Tensor::zeros({1, 2, 1, 1})}, "size_limit");
-  const OnnxModel transposed =
+  const OnnxReference transposed =
       to_run(ends,
              "y = ConvTranspose <kernel_shape = [1,1], strides = "
              "[2147483647,2147483647]> (x, w)");

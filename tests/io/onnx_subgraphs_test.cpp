@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/runtime/error.h>
 
 #include "onnx_normalization.h"
@@ -90,7 +90,8 @@ TEST(OnnxSubgraphs, SelectsOutputsByAComputedCondition) {
       "  y = If <then_branch = t () => (float[2,3] a) {a = Log (x)},\n"
       "          else_branch = e () => (float[2,3] b) {b = Neg (x)}> (c)\n}");
   const Model model = from_onnx(file.SerializeAsString());
-  const OnnxModel reference = onnx_from_bytes(file.SerializeAsString());
+  const OnnxReference reference =
+      onnx_reference_from_bytes(file.SerializeAsString());
   const Tensor x = uniform_values({2, 3});  // its logarithms have NaN
   for (const bool condition : {true, false}) {
     Tensor truth({}, DType::boolean);
@@ -133,7 +134,8 @@ TEST(OnnxSubgraphs, RejectsSubgraphsOfOtherForms) {
     SCOPED_TRACE(nodes);
     const onnx::ModelProto model = conv_file(nodes, 11);
     EXPECT_THROW((void)from_onnx(model.SerializeAsString()), Error);
-    EXPECT_THROW((void)onnx_from_bytes(model.SerializeAsString()), Error);
+    EXPECT_THROW((void)onnx_reference_from_bytes(model.SerializeAsString()),
+                 Error);
   }
 }
 

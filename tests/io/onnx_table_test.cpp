@@ -38,9 +38,9 @@ OnnxSummary sample() {
 }
 
 TEST(ToText, WritesAShapeInBrackets) {
-  EXPECT_EQ(to_text(OnnxShape{{"N", 1, "?"}}), "[N,1,?]");
-  EXPECT_EQ(to_text(OnnxShape{std::vector<OnnxDim>{}}), "[]");
-  EXPECT_EQ(to_text({}), "");
+  EXPECT_EQ(to_string(OnnxShape{{"N", 1, "?"}}), "[N,1,?]");
+  EXPECT_EQ(to_string(OnnxShape{std::vector<OnnxDim>{}}), "[]");
+  EXPECT_EQ(to_string({}), "");
 }
 
 TEST(ToTable, PrintsHeaderNodesPairsAndTotals) {

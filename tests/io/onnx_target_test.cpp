@@ -7,7 +7,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 
@@ -48,8 +48,9 @@ TEST(OnnxTarget, HasANameThatParses) {
             (Failure{"invalid_value", "target"}));
   EXPECT_EQ(failure_of<ValueError>([] { (void)target_named(""); }),
             (Failure{"invalid_value", "target"}));
-  EXPECT_EQ(failure_of<ValueError>(
-                [] { (void)OnnxOptions::for_target(static_cast<Target>(17)); }),
+  EXPECT_EQ(failure_of<ValueError>([] {
+              (void)OnnxExportOptions::for_target(static_cast<Target>(17));
+            }),
             (Failure{"invalid_value", "target"}));
 }
 
@@ -58,18 +59,18 @@ TEST(OnnxTarget, SetsTheFormOfItsFiles) {
   for (const Target target : kTargets) {
     const bool floats = target == Target::any || target == Target::tensorrt8;
     const onnx::ModelProto file =
-        parse_onnx(to_onnx(model, OnnxOptions::for_target(target)).bytes);
+        parse_onnx(to_onnx(model, OnnxExportOptions::for_target(target)).bytes);
     EXPECT_EQ(count(file, "QuantizeLinear"), floats ? 2 : 1);
     EXPECT_EQ(count(file, "DequantizeLinear"), 2);
     EXPECT_EQ(count(file, "BatchNormalization"),
               target == Target::onnxruntime ? 0 : 1);
   }
-  EXPECT_EQ(to_onnx(model, OnnxOptions::for_target(Target::any)).bytes,
+  EXPECT_EQ(to_onnx(model, OnnxExportOptions::for_target(Target::any)).bytes,
             to_onnx(model).bytes);
 }
 
 TEST(OnnxTarget, IsOverriddenByOptions) {
-  auto options = OnnxOptions::for_target(Target::onnxruntime);
+  auto options = OnnxExportOptions::for_target(Target::onnxruntime);
   options.weights = OnnxWeights::float32;
   options.fold_batch_norm = false;
   options.uint8_activations = false;
@@ -88,7 +89,7 @@ TEST(OnnxTarget, NamesTargetsForUnsignedValues) {
   for (const Target target :
        {Target::any, Target::tensorrt8, Target::tensorrt11}) {
     EXPECT_EQ(failure_of<UnsupportedError>([&] {
-                (void)to_onnx(model, OnnxOptions::for_target(target));
+                (void)to_onnx(model, OnnxExportOptions::for_target(target));
               }),
               (Failure{"unsupported_type", "quantizer 're_lu'"}));
     EXPECT_EQ(failure_of<ValueError>([&] {
@@ -98,7 +99,7 @@ TEST(OnnxTarget, NamesTargetsForUnsignedValues) {
               (Failure{"conflicting_options", "ONNX activations"}));
   }
   EXPECT_NO_THROW(
-      (void)to_onnx(model, OnnxOptions::for_target(Target::openvino)));
+      (void)to_onnx(model, OnnxExportOptions::for_target(Target::openvino)));
 }
 
 TEST(OnnxTarget, RejectsFormsThatItDoesNotSupport) {
@@ -122,7 +123,7 @@ TEST(OnnxTarget, RejectsFormsThatItDoesNotSupport) {
             "no error");
 }
 
-OnnxOptions half(int opset, OnnxWeights weights) {
+OnnxExportOptions half(int opset, OnnxWeights weights) {
   return {.opset = opset, .weights = weights, .float16 = true};
 }
 
@@ -138,8 +139,8 @@ TEST(OnnxFloat16, LeavesNoFloat32WithinTheFile) {
     EXPECT_EQ(end.type().tensor_type().elem_type(), onnx::TensorProto::FLOAT);
   }
   const Tensor x = noise({2, 3, 6, 5});
-  const auto run = [&](const OnnxOptions& options) {
-    return onnx_from_bytes(to_onnx(model, options).bytes).predict(x);
+  const auto run = [&](const OnnxExportOptions& options) {
+    return onnx_reference_from_bytes(to_onnx(model, options).bytes).predict(x);
   };
   const Tensor y = run(half(21, OnnxWeights::int8));
   const Tensor expected = run({});
@@ -154,8 +155,8 @@ TEST(OnnxFloat16, KeepsTheSquaresOfNormalization) {
   const Model model(x, LayerNormalization()(x));
   Tensor large = noise({2, 7, 17});
   for (float& value : large.f32()) value *= 1000;  // squares beyond 65504
-  const auto file =
-      onnx_from_bytes(to_onnx(model, half(13, OnnxWeights::float32)).bytes);
+  const auto file = onnx_reference_from_bytes(
+      to_onnx(model, half(13, OnnxWeights::float32)).bytes);
   const Tensor y = file.predict(large);
   const Tensor expected = model.predict(large);
   for (size_t i = 0; i < y.f32().size(); ++i) {
@@ -164,7 +165,8 @@ TEST(OnnxFloat16, KeepsTheSquaresOfNormalization) {
 }
 
 TEST(OnnxFloat16, RejectsValuesOutsideFloat16) {
-  const auto refusal = [](const Model& model, const OnnxOptions& options) {
+  const auto refusal = [](const Model& model,
+                          const OnnxExportOptions& options) {
     return failure_of<ValueError>([&] { (void)to_onnx(model, options); });
   };
   const Model quantized = conv_and_norm();

@@ -12,8 +12,7 @@
 
 #include <octet/io/lint.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/layers/zoo.h>
 #include <octet/runtime/file.h>
@@ -39,12 +38,12 @@ int64_t movements(const onnx::ModelProto& model) {
 }
 
 onnx::ModelProto exported_again(const onnx::ModelProto& model,
-                                const OnnxOptions& options = {}) {
+                                const OnnxExportOptions& options = {}) {
   const TempFolder folder;
   const auto path = folder.path() / "m.onnx";
   write_file(path, model.SerializeAsString());
   const OnnxImport imported = import_onnx(path);
-  OnnxOptions own = options;
+  OnnxExportOptions own = options;
   own.interface = imported.interface;
   onnx::ModelProto result;
   result.ParseFromString(to_onnx(imported.model, own).bytes);

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/runtime/error.h>
 
 #include "../facts.h"
@@ -26,8 +26,8 @@ const Tensor& six() {
   return x;
 }
 
-std::string shape_text(const OnnxModel& model) {
-  return to_text(model.outputs()[0].shape);
+std::string shape_text(const OnnxReference& model) {
+  return to_string(model.outputs()[0].shape);
 }
 
 TEST(OnnxVersions, ReductionsHaveAxesAsAnInputSinceOpset18) {
@@ -63,7 +63,7 @@ TEST(OnnxVersions, SplitAllowsASmallerLastPartSinceOpset18) {
   const std::vector<Tensor> parts = model.predict(std::vector{six()});
   EXPECT_EQ(parts[0].shape(), (Shape{2, 2}));
   EXPECT_THAT(values_of(parts[1]), ElementsAre(3, 9));
-  EXPECT_EQ(to_text(model.outputs()[1].shape), "[2,1]");
+  EXPECT_EQ(to_string(model.outputs()[1].shape), "[2,1]");
 }
 
 TEST(OnnxVersions, PadHasAxesSinceOpset18AndWrapsSince19) {
@@ -202,8 +202,8 @@ TEST(OnnxWriters, MayWriteDynamicDimensionsAsMinusOne) {
         ->mutable_dim(0)
         ->set_dim_value(-1);
   }
-  const OnnxModel open = to_run(model);
-  EXPECT_EQ(to_text(open.inputs()[0].shape), "[?,3,8,8]");
+  const OnnxReference open = to_run(model);
+  EXPECT_EQ(to_string(open.inputs()[0].shape), "[?,3,8,8]");
   EXPECT_EQ(open.predict(Tensor(Shape{5, 3, 8, 8})).shape(),
             (Shape{5, 4, 6, 6}));
 }

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/data.h>
-#include <octet/io/npy.h>
 #include <octet/runtime/error.h>
 
 #include "idx_files.h"
@@ -29,7 +28,7 @@ class OpenData : public ::testing::Test {
     write_npy(folder_ / name, tensor);
   }
   Failure refusal(const std::string& name,
-                  const OpenOptions& options = {}) const {
+                  const OpenDataOptions& options = {}) const {
     return failure_of<Error>([&] {
       (void)open_data(name.empty() ? folder_.path() : folder_ / name, options);
     });
@@ -86,7 +85,7 @@ TEST_F(OpenData, OpensIdxFilesPlainAndGzipped) {
 TEST_F(OpenData, PreprocessesBytesOnly) {
   put_idx("train", std::string("\x00\xff\x33\x66", 4),
           std::string("\x01\x00", 2));
-  const auto first = [&](const OpenOptions& options) {
+  const auto first = [&](const OpenDataOptions& options) {
     const Batch batch = open_data(folder_.path(), options).train.batch(1, 1);
     const auto x = batch.input().f32();
     return std::vector<float>(x.begin(), x.end());
@@ -139,7 +138,7 @@ TEST_F(OpenData, RejectsUnknownData) {
   EXPECT_EQ(refusal(""),
             (Failure{"unsupported_format", folder_.path().string()}));
   EXPECT_EQ(refusal("", {.labels = "y.npy"}),
-            (Failure{"conflicting_options", "OpenOptions.labels"}));
+            (Failure{"conflicting_options", "OpenDataOptions.labels"}));
   put_idx("train", std::string(2, 'a'), "a");
   put_npy("x_train.npy", Tensor::of<float>({1, 1}, {1}));
   EXPECT_EQ(refusal(""),

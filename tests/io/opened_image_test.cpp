@@ -24,12 +24,12 @@ class OpenImages : public ::testing::Test {
     std::filesystem::create_directories((folder_ / name).parent_path());
     put(folder_ / name, png_bytes({}, {51}));
   }
-  Failure refusal(const OpenOptions& options) const {
+  Failure refusal(const OpenDataOptions& options) const {
     return failure_of<Error>([&] { (void)open_data(folder_.path(), options); });
   }
 
   TempFolder folder_;
-  const OpenOptions options_{.image = Shape{3, 2, 1}};
+  const OpenDataOptions options_{.image = Shape{3, 2, 1}};
 };
 
 TEST_F(OpenImages, OpensAFolderPerClass) {
@@ -73,7 +73,7 @@ TEST_F(OpenImages, PassesOnTheReadersErrorForImagesWithoutClasses) {
 }
 
 TEST_F(OpenImages, OpensImagesOfAnyFoldersIfLabelsAreOptional) {
-  OpenOptions options = options_;
+  OpenDataOptions options = options_;
   options.labels_optional = true;
   put_image("1.png");
   put_image("deep/er/2.PNG");
@@ -86,7 +86,7 @@ TEST_F(OpenImages, OpensImagesOfAnyFoldersIfLabelsAreOptional) {
 }
 
 TEST_F(OpenImages, OpensYoloLayouts) {
-  OpenOptions options = options_;
+  OpenDataOptions options = options_;
   options.labels_optional = true;
   put_image("a/images/train/1.png");
   put_image("a/images/train/2.png");
@@ -111,7 +111,7 @@ TEST_F(OpenImages, MapsFoldersToTheModelsClassNames) {
   put_image("cat/1.png");
   put_image("dog/1.png");
   put_image("dog/2.png");
-  OpenOptions options = options_;
+  OpenDataOptions options = options_;
   options.class_names = {"dog", "emu", "cat"};
   const OpenedData opened = open_data(folder_.path(), options);
   EXPECT_EQ(opened.classes, options.class_names);
@@ -131,7 +131,7 @@ TEST_F(OpenImages, MapsFoldersToTheModelsClassNames) {
 }
 
 TEST_F(OpenImages, NamesUnsupportedFormats) {
-  OpenOptions options = options_;
+  OpenDataOptions options = options_;
   options.labels_optional = true;
   put(folder_ / "1.bmp", "BM");
   put(folder_ / "2.WebP", "RIFF");

@@ -9,7 +9,7 @@
 
 #include <octet/io/lint.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 
@@ -49,7 +49,7 @@ Model concat_network(bool relu, bool is_signed) {
 
 onnx::ModelProto for_openvino(const Model& model) {
   return parse_onnx(
-      to_onnx(model, OnnxOptions::for_target(Target::openvino)).bytes);
+      to_onnx(model, OnnxExportOptions::for_target(Target::openvino)).bytes);
 }
 
 /// Returns the types and values of activations' zero points.
@@ -80,8 +80,9 @@ TEST(OpenvinoTarget, WritesUint8BetweenAConcatAndAConvolution) {
                      LintSeverity::error),
               Contains("E22"));
   const Tensor x = noise({2, 3, 8, 8});
-  EXPECT_EQ(bits(onnx_from_bytes(file.SerializeAsString()).predict(x)),
-            bits(onnx_from_bytes(any.bytes).predict(x)));
+  EXPECT_EQ(
+      bits(onnx_reference_from_bytes(file.SerializeAsString()).predict(x)),
+      bits(onnx_reference_from_bytes(any.bytes).predict(x)));
 }
 
 TEST(OpenvinoTarget, WritesNonnegativeValuesFromZero) {
@@ -165,8 +166,9 @@ TEST(LintOpenvino, FixesE22WithTheSameAnswers) {
               Not(Contains("E22")));
   Tensor x(Shape{2, 3, 8, 8});
   Rng(3).fill_uniform(x, -2, 2);
-  EXPECT_EQ(bits(onnx_from_bytes(fix.bytes).predict(x)),
-            bits(onnx_from_bytes(model.SerializeAsString()).predict(x)));
+  EXPECT_EQ(
+      bits(onnx_reference_from_bytes(fix.bytes).predict(x)),
+      bits(onnx_reference_from_bytes(model.SerializeAsString()).predict(x)));
 }
 
 TEST(LintOpenvino, P30StridesOf1x1AndTheirForecast) {

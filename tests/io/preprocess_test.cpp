@@ -7,8 +7,7 @@
 
 #include <octet/io/image.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/calibrate.h>
 #include <octet/quant/quantize_model.h>

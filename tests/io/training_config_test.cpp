@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include <octet/io/checkpoint.h>
 #include <octet/io/keras.h>
+#include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/layers.h>
 #include <octet/runtime/error.h>

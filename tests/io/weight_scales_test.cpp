@@ -12,7 +12,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 
 #include "onnx/check/check.h"
 #include "tests/quant/folding.h"
@@ -63,7 +63,7 @@ TEST(WeightScales, KeepQuantizedBiasesInTheRangeOfInt32) {
   });
   for (const Target target : {Target::any, Target::tensorrt10}) {
     const std::string bytes =
-        to_onnx(model, OnnxOptions::for_target(target)).bytes;
+        to_onnx(model, OnnxExportOptions::for_target(target)).bytes;
     const onnx::ModelProto file = parse_onnx(bytes);
     const onnx::NodeProto* conv = nullptr;
     std::map<std::string, const onnx::NodeProto*> producers;
@@ -88,7 +88,7 @@ TEST(WeightScales, KeepQuantizedBiasesInTheRangeOfInt32) {
     }
     const Tensor images = noise({3, 6, 5, 3}, 5);
     const Tensor y = model.predict(images);
-    const Tensor from_file = onnx_from_bytes(bytes)
+    const Tensor from_file = onnx_reference_from_bytes(bytes)
                                  .predict(images.transposed({0, 3, 1, 2}))
                                  .transposed({0, 2, 3, 1});
     for (size_t i = 0; i < y.f32().size(); ++i) {

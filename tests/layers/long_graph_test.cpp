@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <octet/layers/model.h>
-#include <octet/layers/rebuild.h>
 
 #include "support.h"
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/layers/detail/load_limits.h>
 #include <octet/layers/model.h>
 
 #include "../facts.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <octet/layers/padding.h>
+#include <octet/layers/convolution.h>
 
 namespace octet {
 namespace {

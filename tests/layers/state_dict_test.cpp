@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <octet/layers/print.h>
+#include <octet/layers/inference_session.h>
 #include <octet/runtime/error.h>
 
 #include "support.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/quant/auto_mixed_precision.h>
+#include <octet/quant/post_training.h>
 
 #include "../facts.h"
 #include "support.h"
@@ -32,7 +32,7 @@ TEST(AutoMixed, MeetsItsBudget) {
         auto_mixed_precision(model, inputs(64), {.mean_bits = mean});
     EXPECT_LE(mixed.mean_bits, mean);
     double bits = 0;
-    for (const MixedLayer& layer : mixed.layers) {
+    for (const MixedPrecisionLayer& layer : mixed.layers) {
       bits += static_cast<double>(layer.bits * layer.weights);
     }
     EXPECT_DOUBLE_EQ(mixed.mean_bits, bits / 1312);
@@ -121,7 +121,8 @@ TEST(AutoMixed, MeetsABudgetOfLatency) {
 // Inputs of a narrow layer are narrow, too, unless other layers need them.
 TEST(AutoMixed, NarrowsTheInputsOfNarrowLayers) {
   const Model model = three_layers();
-  const MixedOptions options{.bytes = 192 + 512 + 96, .narrow_activations = 5};
+  const MixedPrecisionOptions options{.bytes = 192 + 512 + 96,
+                                      .narrow_activations = 5};
   const MixedPrecision mixed = auto_mixed_precision(model, inputs(64), options);
   ASSERT_EQ(mixed.bits().size(), 1u);
   EXPECT_EQ(mixed.bits()[0].layer, "second");

@@ -19,7 +19,7 @@ Dataset images() { return samples(40, {8, 6, 1}); }
 
 /// Returns "quantizer: fault" of each finding.
 std::vector<std::string> found(const Model& model,
-                               const CheckOptions& options = {}) {
+                               const QuantizerCheckOptions& options = {}) {
   std::vector<std::string> result;
   for (const QuantizerFinding& each :
        check_quantizers(model, images(), options)) {

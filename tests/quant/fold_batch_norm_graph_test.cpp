@@ -246,10 +246,10 @@ Model quantized_with(const std::vector<QdqPoint>& more,
   const QuantizerConfig act = activation_quantizer();
   const QuantizerConfig weight = weight_quantizer();
   plan.points = {
-      {{QdqSite::input(0), "user"}, "a", act, "image"},
-      {{QdqSite::weight("kernel"), "user", "why"}, "a", weight, "a/kernel"},
-      {{QdqSite::input(0), "user"}, "c", act, "b"},
-      {{QdqSite::weight("kernel"), "user"}, "c", weight, "c/kernel"}};
+      {"a", QdqSite::input(0), act, "image", "user"},
+      {"a", QdqSite::weight("kernel"), weight, "a/kernel", "user", "why"},
+      {"c", QdqSite::input(0), act, "b", "user"},
+      {"c", QdqSite::weight("kernel"), weight, "c/kernel", "user"}};
   plan.points.insert(plan.points.end(), more.begin(), more.end());
   if (edit) edit(plan);
   Model result = apply(plan, model);
@@ -261,7 +261,11 @@ Model quantized_with(const std::vector<QdqPoint>& more,
 
 QdqPoint point(const std::string& layer, const QdqSite& site,
                const std::string& group) {
-  return {{site, "user"}, layer, activation_quantizer(), group};
+  return {.layer = layer,
+          .site = site,
+          .config = activation_quantizer(),
+          .group = group,
+          .rule = "user"};
 }
 
 TEST(FoldBatchNorm, KeepsQuantizersAndTheirGroups) {

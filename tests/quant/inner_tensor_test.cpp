@@ -121,7 +121,7 @@ TEST(InnerTensor, IsPreservedInCopiesAndStates) {
   const auto expected = bits(quantized.predict(x));
   EXPECT_EQ(bits(quantized.clone().predict(x)), expected);
   const ModelState state = state_of(quantized);
-  Model again = rebuild(state);
+  Model again = initial_model(state);
   restore(again, state);
   EXPECT_EQ(plan_of(again), plan_of(quantized));
   EXPECT_EQ(bits(again.predict(x)), expected);
@@ -170,8 +170,10 @@ TEST(InnerTensor, IsRefusedForLayersWithoutIt) {
     return failure_of<Error>([&] { (void)apply(plan, model); });
   };
   const auto inner = [](const std::string& layer, const std::string& tensor) {
-    return QdqPoint{
-        {QdqSite::intermediate(tensor), "user"}, layer, activation_quantizer()};
+    return QdqPoint{.layer = layer,
+                    .site = QdqSite::intermediate(tensor),
+                    .config = activation_quantizer(),
+                    .rule = "user"};
   };
   EXPECT_EQ(refusal(separable(), inner("sep", "pointwise")),
             (Failure{"unknown_name", "SeparableConv2D 'sep'"}));

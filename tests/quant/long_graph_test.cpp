@@ -33,7 +33,7 @@ TEST(LongGraph, IsPlacedCountedAppliedFoldedAndRestored) {
   const Model folded = fold_batch_norm(model);
   EXPECT_EQ(folded.nodes().size(), model.nodes().size() - kBlocks);
   const ModelState state = state_of(quantized);
-  Model again = rebuild(state);
+  Model again = initial_model(state);
   restore(again, state);
   EXPECT_EQ(plan_of(again), placement.plan);
 }

@@ -14,9 +14,9 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::StartsWith;
 
-std::vector<std::string> names_of(const std::vector<Weight>& weights) {
+std::vector<std::string> names_of(const std::vector<NamedWeight>& weights) {
   std::vector<std::string> names;
-  for (const Weight& weight : weights) {
+  for (const NamedWeight& weight : weights) {
     names.push_back(weight.layer + "/" + weight.name);
   }
   return names;
@@ -25,7 +25,7 @@ std::vector<std::string> names_of(const std::vector<Weight>& weights) {
 /// Returns the state with cloned tensors.
 ModelState copy_of(const Model& model) {
   ModelState state = state_of(model);
-  for (Weight& weight : state.weights) weight.value = weight.value.clone();
+  for (NamedWeight& weight : state.weights) weight.value = weight.value.clone();
   return state;
 }
 
@@ -47,7 +47,7 @@ TEST(ModelState, UsesFloatNames) {
 TEST(ModelState, RestoresAnEqualModel) {
   Model model = calibrated_quickstart();
   const ModelState state = state_of(model);
-  Model made = rebuild(state);
+  Model made = initial_model(state);
   restore(made, state);
   EXPECT_EQ(weight_bits(made), weight_bits(model));
   EXPECT_EQ(scales(made), scales(model));
@@ -58,13 +58,13 @@ TEST(ModelState, RestoresAnEqualModel) {
 TEST(ModelState, RestoredModelsShareNothing) {
   Model model = calibrated_quickstart();
   const auto before = weight_bits(model);
-  Model made = restored(state_of(model));  // from the model's tensors
+  Model made = model_from_state(state_of(model));  // from the model's tensors
   EXPECT_EQ(weight_bits(made), before);
   EXPECT_EQ(scales(made), scales(model));
   shake(made, 3);
   EXPECT_EQ(weight_bits(model), before);
   shake(model, 4);
-  EXPECT_EQ(weight_bits(restored(copy_of(model))), weight_bits(model));
+  EXPECT_EQ(weight_bits(model_from_state(copy_of(model))), weight_bits(model));
 }
 
 TEST(ModelState, RestoresFrozenFlags) {
@@ -147,17 +147,16 @@ TEST(ModelState, RestoresAllOrNothing) {
 
 TEST(ModelState, RefusesQuantizersOfEqualNames) {
   const Model model = doubling();
-  const Model wrapped =
-      model.clone([](const Layer& layer, CloneContext& context) {
-        auto inner = layer.clone(context);
-        if (layer.class_name() != "Dense") return inner;
-        const auto wrapper = make_wrapper(std::move(inner));
-        wrapper->attach(
-            {QdqSite::input(0)},
-            std::make_shared<Quantizer>("same", activation_quantizer()));
-        wrapper->set_name(quantized_name(layer.name()));
-        return std::shared_ptr<Layer>(wrapper);
-      });
+  const Model wrapped = model.clone([](const Layer& layer,
+                                       CloneContext& context) {
+    auto inner = layer.clone(context);
+    if (layer.class_name() != "Dense") return inner;
+    const auto wrapper = make_wrapper(std::move(inner));
+    wrapper->attach({QdqSite::input(0), std::make_shared<Quantizer>(
+                                            "same", activation_quantizer())});
+    wrapper->set_name(quantized_name(layer.name()));
+    return std::shared_ptr<Layer>(wrapper);
+  });
   EXPECT_EQ(failure_of<ValueError>([&] { (void)state_of(wrapped); }).code,
             "duplicate_name");
 }

@@ -25,7 +25,7 @@ Model block() {
 
 /// Returns the failure of planning with edited matches.
 template <class E, class Edit>
-Failure refusal(Edit edit, const QuantConfig& config = {}) {
+Failure refusal(Edit edit, const InsertQdqOptions& config = {}) {
   TransformResult result = transform(block());
   edit(result.matches);
   return failure_of<E>(
@@ -33,7 +33,7 @@ Failure refusal(Edit edit, const QuantConfig& config = {}) {
 }
 
 template <class E>
-Failure refusal_of(const QuantConfig& config) {
+Failure refusal_of(const InsertQdqOptions& config) {
   return refusal<E>([](auto&) {}, config);
 }
 
@@ -162,7 +162,8 @@ TEST(InsertQdq, QuantizesEveryWeightOfAWrapper) {
 }
 
 TEST(InsertQdq, RefusesConfigurationsThatTensorrtRejects) {
-  const Failure not_constant{"unsupported_value", "QuantConfig.activation"};
+  const Failure not_constant{"unsupported_value",
+                             "InsertQdqOptions.activation"};
   EXPECT_EQ(refusal_of<UnsupportedError>({.activation = {.per_channel = true}}),
             not_constant);
   EXPECT_EQ(
@@ -170,16 +171,17 @@ TEST(InsertQdq, RefusesConfigurationsThatTensorrtRejects) {
       not_constant);
   for (const int bits : {-1, 0, 1, 9, 16}) {
     EXPECT_EQ(refusal_of<ValueError>({.weight = {.bits = bits}}),
-              (Failure{"out_of_range", "QuantConfig.weight"}));
+              (Failure{"out_of_range", "InsertQdqOptions.weight"}));
     EXPECT_EQ(refusal_of<ValueError>({.activation = {.bits = bits}}),
-              (Failure{"out_of_range", "QuantConfig.activation"}));
+              (Failure{"out_of_range", "InsertQdqOptions.activation"}));
   }
 }
 
 TEST(InsertQdq, RefusesAnUnknownClass) {
   for (const char* name : {"LayerNormalisation", ""}) {
-    EXPECT_EQ(refusal_of<NotFoundError>({.skip_weight_quant_for = {name}}),
-              (Failure{"unknown_name", "QuantConfig.skip_weight_quant_for"}));
+    EXPECT_EQ(
+        refusal_of<NotFoundError>({.skip_weight_quant_for = {name}}),
+        (Failure{"unknown_name", "InsertQdqOptions.skip_weight_quant_for"}));
   }
 }
 

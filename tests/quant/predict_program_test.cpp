@@ -59,7 +59,7 @@ TEST(PredictProgram, FollowsAReplacedQuantizer) {
   const auto narrow =
       std::make_shared<quant::Quantizer>(placed.quantizer->name(), config);
   narrow->set_scale(*placed.quantizer->scale());
-  wrapper.attach(placed, narrow);
+  wrapper.attach({placed.site, narrow});
   EXPECT_NE(bits(net.predict(x)), before);
   EXPECT_EQ(bits(net.predict(x)), bits(eager(net, x)));
 }

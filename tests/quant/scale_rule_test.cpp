@@ -144,9 +144,9 @@ TEST(ScaleRules, HaveNames) {
        {ScaleRule::fixed, ScaleRule::live, ScaleRule::ema,
         ScaleRule::last_value, ScaleRule::learned, ScaleRule::learned_log2,
         ScaleRule::learned_clip}) {
-    EXPECT_EQ(scale_rule_from(to_string(rule)), rule);
+    EXPECT_EQ(scale_rule_named(to_string(rule)), rule);
   }
-  EXPECT_THROW((void)scale_rule_from("lsq"), ValueError);
+  EXPECT_THROW((void)scale_rule_named("lsq"), ValueError);
 }
 
 TEST(ScaleRules, RefuseOptionsOutOfRange) {
@@ -243,7 +243,7 @@ TEST(ScaleRules, SurviveCloneStateAndRebuild) {
   const Tensor x = noise({3, 8, 6, 1}, 9);
   EXPECT_EQ(bits(model.clone().predict(x)), bits(model.predict(x)));
   const ModelState state = state_of(model);
-  Model again = rebuild(state);
+  Model again = initial_model(state);
   restore(again, state);
   EXPECT_EQ(bits(again.predict(x)), bits(model.predict(x)));
   EXPECT_EQ(state_of(again).status, state.status);

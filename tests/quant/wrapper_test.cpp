@@ -22,8 +22,8 @@ std::shared_ptr<BaseQuantizeWrapper> wrap(const LayerHandle& inner,
   x->set_scale(scale);
   auto w = std::make_shared<Quantizer>("w", weight_quantizer());
   const auto wrapper = make_wrapper(inner.layer());
-  wrapper->attach({QdqSite::input(0), "test"}, x);
-  wrapper->attach({QdqSite::weight("kernel"), "test"}, w);
+  wrapper->attach({QdqSite::input(0), x, "test"});
+  wrapper->attach({QdqSite::weight("kernel"), w, "test"});
   return wrapper;
 }
 
@@ -305,7 +305,7 @@ TEST(Wrapper, RefusesInvalidPoints) {
   const auto with = [&](const QdqSite& site,
                         const std::shared_ptr<Quantizer>& quantizer) {
     const auto wrapper = make_wrapper(dense());
-    wrapper->attach({site}, quantizer);
+    wrapper->attach({site, quantizer});
     return call(wrapper, {input({3})});
   };
   EXPECT_THROW(with(QdqSite::input(0), nullptr), ValueError);

@@ -160,7 +160,7 @@ TEST(ZeroPoint, IsNotCalibrated) {
 
 TEST(ZeroPoint, IsPartOfPlansAndResetWithTheWidth) {
   Model model = moved_network();
-  const Model again = restored(state_of(model));
+  const Model again = model_from_state(state_of(model));
   EXPECT_EQ(quantizer(again, "image")->config().zero_point, 40);
   const Tensor in = noise({2, 5, 7, 3}, 4);
   EXPECT_EQ(bits(again.predict(in)), bits(model.predict(in)));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/runtime/detail/tensor_parts.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/tensor.h>

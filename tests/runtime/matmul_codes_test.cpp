@@ -1,6 +1,9 @@
 // Products of two quantized operands, on every instruction set, against exact
 // integer sums.
+
 #include <cmath>
+
+#include <octet/runtime/detail/program_capture.h>
 
 #include "programs.h"
 #include "random_codes.h"

@@ -10,7 +10,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
-#include <octet/runtime/print.h>
+#include <octet/runtime/program.h>
 
 #include "../support.h"
 

@@ -1,4 +1,6 @@
 // Fusion and storage formats of programs.
+#include <octet/runtime/detail/program_capture.h>
+
 #include "programs.h"
 
 namespace octet::programs {

@@ -1,4 +1,6 @@
 // Max pooling of quantized values, if all consumers are quantized.
+#include <octet/runtime/detail/program_capture.h>
+
 #include "programs.h"
 
 namespace octet::programs {

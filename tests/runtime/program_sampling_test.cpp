@@ -1,5 +1,6 @@
 // Pixels skipped by all consumers (1x1 convolutions with stride) are not
 // computed.
+#include <octet/runtime/detail/program_capture.h>
 #include <octet/runtime/parallel.h>
 
 #include "programs.h"

@@ -1,6 +1,9 @@
 // Execution of programs: padding, calls, threads, NaN.
+
 #include <limits>
 #include <thread>
+
+#include <octet/runtime/detail/program_capture.h>
 
 #include "programs.h"
 

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/runtime/detail/program_capture.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/program.h>

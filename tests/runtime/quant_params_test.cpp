@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/quantization.h>
 #include <octet/runtime/rng.h>
 
 #include "../support.h"

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/quantization.h>
 #include <octet/runtime/rng.h>
 #include <octet/runtime/tensor.h>
 

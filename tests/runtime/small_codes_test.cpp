@@ -1,7 +1,10 @@
 // Quantized values in 0 to 127, as after ReLU: instruction sets without byte
 // dot products multiply them faster than signed values.
+
 #include <span>
 #include <utility>
+
+#include <octet/runtime/detail/program_capture.h>
 
 #include "programs.h"
 

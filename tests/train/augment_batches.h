@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <octet/runtime/rng.h>
-#include <octet/train/loader.h>
+#include <octet/train/data_loader.h>
 
 namespace octet::train {
 

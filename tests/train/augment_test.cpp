@@ -11,7 +11,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/rng.h>
-#include <octet/train/loader.h>
+#include <octet/train/data_loader.h>
 
 #include "augment_batches.h"
 #include "tests/support.h"

@@ -223,7 +223,7 @@ TEST(BatchStatistics, WarnForAveragedWeights) {
         {.epochs = 6,
          .batch_size = 8,
          .callbacks = {exponential_moving_average()},
-         .renews_statistics = renews});
+         .update_statistics_later = renews});
     return warnings.messages;
   };
   Model model = image_network();
@@ -238,7 +238,7 @@ TEST(BatchStatistics, DoNotWarnIfRenewed) {
   Model model = image_network();
   const WarningCapture warnings;
   fit(model, images(32, 1),
-      {.epochs = 1, .batch_size = 8, .renews_statistics = true});
+      {.epochs = 1, .batch_size = 8, .update_statistics_later = true});
   EXPECT_THAT(warnings.messages, IsEmpty());
 }
 

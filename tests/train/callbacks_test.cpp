@@ -14,7 +14,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/ops.h>
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 #include <octet/train/fit.h>
 
 #include "../facts.h"

@@ -20,7 +20,7 @@ namespace octet::train {
 
 inline TrainingState copy_of(const TrainingState& state) {
   TrainingState copy = state;
-  for (quant::Weight& weight : copy.model.weights) {
+  for (quant::NamedWeight& weight : copy.model.weights) {
     weight.value = weight.value.clone();
   }
   for (auto& [name, tensor] : copy.tensors) tensor = tensor.clone();

@@ -113,7 +113,7 @@ TEST(GradientNorm, IsLoggedAsTheMeanOverSteps) {
   Optimizer optimizer = SGD({.learning_rate = 0.1f});
   optimizer.attach(other.trainable_variables());
   double sum = 0;
-  for (const Batch& batch : Loader(data, {.batch_size = 20, .seed = 3})) {
+  for (const Batch& batch : EpochLoader(data, {.batch_size = 20, .seed = 3})) {
     softmax_cross_entropy(other(batch.input(), Mode::training), batch.label())
         .backward();
     sum += clip_gradients_by_norm(other.trainable_variables(), 0.01f);

@@ -12,8 +12,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/rng.h>
+#include <octet/train/data_loader.h>
 #include <octet/train/fit.h>
-#include <octet/train/loader.h>
 
 #include "../support.h"
 #include "blobs.h"
@@ -172,11 +172,11 @@ TEST(FitAugmentation, RejectsMismatchedTransformsBeforeTraining) {
                      .augmentation = {mixup({.classes = 3})}}),
             (Failure{"shape_mismatch", "mixup"}));
   EXPECT_EQ(refusal(square_images(4), {.augmentation = {nullptr}}),
-            (Failure{"missing_value", "Loader"}));
+            (Failure{"missing_value", "EpochLoader"}));
 }
 
 TEST(FitAugmentation, RejectsPrefetchOutOfRangeBeforeTraining) {
-  const Failure expected{"out_of_range", "Loader"};
+  const Failure expected{"out_of_range", "EpochLoader"};
   EXPECT_EQ(refusal(square_images(4), {.prefetch = -1}), expected);
   EXPECT_EQ(refusal(square_images(4), {.prefetch = 1025}), expected);
   EXPECT_EQ(refusal(square_images(4), {.workers = 0}), expected);

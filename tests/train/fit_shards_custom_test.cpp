@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <octet/quant/quant.h>
-#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
 #include <octet/train/train.h>
 
 #include "../facts.h"
@@ -56,7 +56,8 @@ TEST(FitShardsLosses, MaySumOverTheWholeBatch) {
   expect_equal_ranks(make, [](FitOptions& options, Model&) {
     options.loss = Loss("met", [](const Variable& y, const Batch& batch) {
       std::vector<double> samples{static_cast<double>(batch.size())};
-      if (CrossShardReduction* parts = batch_parts()) parts->sum(samples);
+      if (CrossShardReduction* parts = cross_shard_reduction())
+        parts->sum(samples);
       return scale_shift(class_loss(y, batch),
                          1 + 1 / static_cast<float>(samples[0]));
     });

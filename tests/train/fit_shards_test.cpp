@@ -33,7 +33,7 @@ TEST(FitShards, AddsTheGradientsOfShardsAsATree) {
   std::vector<std::vector<Tensor>> gradients;
   std::vector<std::vector<double>> means(kShards);
   const Batch batch =
-      Loader(data, {.batch_size = kShards * kSize, .seed = 9}).batch(0);
+      EpochLoader(data, {.batch_size = kShards * kSize, .seed = 9}).batch(0);
   for (size_t s = 0; s < kShards; ++s) {
     Model own = net();
     const int64_t first = static_cast<int64_t>(s) * kSize;

@@ -10,9 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
 #include <octet/train/train.h>
 
 #include "../support.h"
@@ -50,7 +50,7 @@ class Centre final : public OwnLayer {
         ++sums[1];
       }
       CrossShardReduction* const parts =
-          synchronized_ ? batch_parts() : nullptr;
+          synchronized_ ? cross_shard_reduction() : nullptr;
       if (parts != nullptr) parts->sum(sums);
       if (parts == nullptr || parts->first()) {
         mean.mutable_value()[0] = static_cast<float>(sums[0] / sums[1]);

@@ -195,7 +195,7 @@ TEST(KeepBest, EvaluatesWithRenewedStatistics) {
   const Dataset data = images(50, 1);
   const WarningCapture warnings;
   const auto best =
-      keep_best(data, {.monitor = "loss", .renew_statistics = data});
+      keep_best(data, {.monitor = "loss", .update_statistics = data});
   fit(model, data,
       {.epochs = 2,
        .batch_size = 8,
@@ -213,7 +213,7 @@ TEST(KeepBest, ResumesBitIdenticallyFromEveryCheckpoint) {
   Job job;
   job.change = [&](FitOptions& options) {
     options.callbacks = {keep_best(
-        job.validation, {.monitor = "loss", .renew_statistics = job.data})};
+        job.validation, {.monitor = "loss", .update_statistics = job.data})};
     options.optimizer = Adam({.learning_rate = 0.05f});
     options.schedule = constant();
   };

@@ -6,7 +6,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/rng.h>
-#include <octet/train/loader.h>
+#include <octet/train/data_loader.h>
 
 #include "augment_batches.h"
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
-#include <octet/train/loader.h>
+#include <octet/train/data_loader.h>
 
 namespace octet::train {
 namespace {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
-#include <octet/train/loader.h>
+#include <octet/train/data_loader.h>
 
 #include "../support.h"
 
@@ -51,7 +51,7 @@ Dataset numbered(int64_t n) {
   return Dataset(std::make_shared<CountingSource>(n));
 }
 
-std::vector<float> everything(const Loader& loader) {
+std::vector<float> everything(const EpochLoader& loader) {
   std::vector<float> values;
   for (const Batch& batch : loader) {
     values.insert(values.end(), batch.input().f32().begin(),
@@ -68,12 +68,12 @@ TEST(Prefetch, MatchesLoadingWithoutPrefetch) {
   for (const int64_t prefetch : {0, 1, 3, 100}) {
     for (const int64_t workers : {1, 4}) {
       runs.push_back(everything(
-          Loader(numbered(103), {.batch_size = 10,
-                                 .seed = 5,
-                                 .epoch = 2,
-                                 .augmentation = {random_flip(), cutout()},
-                                 .prefetch = prefetch,
-                                 .workers = workers})));
+          EpochLoader(numbered(103), {.batch_size = 10,
+                                      .seed = 5,
+                                      .epoch = 2,
+                                      .augmentation = {random_flip(), cutout()},
+                                      .prefetch = prefetch,
+                                      .workers = workers})));
     }
   }
   EXPECT_THAT(runs, Each(runs[0]));
@@ -82,10 +82,10 @@ TEST(Prefetch, MatchesLoadingWithoutPrefetch) {
 TEST(Prefetch, StartsAtAnyBatchWithoutReadingEarlierBatches) {
   for (const int64_t prefetch : {0, 3}) {
     const auto source = std::make_shared<CountingSource>(103);
-    const Loader loader(Dataset(source), {.batch_size = 10,
-                                          .augmentation = {random_flip()},
-                                          .prefetch = prefetch,
-                                          .workers = 2});
+    const EpochLoader loader(Dataset(source), {.batch_size = 10,
+                                               .augmentation = {random_flip()},
+                                               .prefetch = prefetch,
+                                               .workers = 2});
     for (const int64_t first : {0, 1, 7, 10, 11}) {
       source->reads = 0;
       int64_t index = first;
@@ -109,10 +109,10 @@ TEST(Prefetch, AugmentsIndependentlyOfTheBatchSize) {
   const auto run = [](int64_t batch_size) {
     std::vector<float> inputs;
     for (const Batch& batch :
-         Loader(numbered(50), {.batch_size = batch_size,
-                              .seed = 5,
-                              .augmentation = {random_brightness()},
-                              .prefetch = 2})) {
+         EpochLoader(numbered(50), {.batch_size = batch_size,
+                                   .seed = 5,
+                                   .augmentation = {random_brightness()},
+                                   .prefetch = 2})) {
       inputs.insert(inputs.end(), batch.input().f32().begin(),
                     batch.input().f32().end());
     }
@@ -124,9 +124,9 @@ TEST(Prefetch, AugmentsIndependentlyOfTheBatchSize) {
 TEST(Prefetch, AugmentsEachEpochDifferently) {
   const auto run = [](int64_t epoch) {
     return everything(
-        Loader(numbered(20), {.shuffle = false,
-                              .epoch = epoch,
-                              .augmentation = {random_brightness()}}));
+        EpochLoader(numbered(20), {.shuffle = false,
+                                   .epoch = epoch,
+                                   .augmentation = {random_brightness()}}));
   };
   EXPECT_EQ(run(0), run(0));
   EXPECT_NE(run(0), run(1));
@@ -134,8 +134,8 @@ TEST(Prefetch, AugmentsEachEpochDifferently) {
 
 TEST(Prefetch, ReadsAheadUpToTheRequestedNumber) {
   const auto source = std::make_shared<CountingSource>(100);
-  const Loader loader(Dataset(source), {.batch_size = 1, .prefetch = 3});
-  const Loader::Iterator it = loader.begin();
+  const EpochLoader loader(Dataset(source), {.batch_size = 1, .prefetch = 3});
+  const EpochLoader::Iterator it = loader.begin();
   // The current batch and three more are read without a request.
   while (source->reads < 4) std::this_thread::yield();
   *it;
@@ -145,21 +145,21 @@ TEST(Prefetch, ReadsAheadUpToTheRequestedNumber) {
 TEST(Prefetch, StopsWhenItIsAbandoned) {
   const auto source = std::make_shared<CountingSource>(1000);
   {
-    const Loader loader(Dataset(source),
-                        {.batch_size = 1, .prefetch = 8, .workers = 3});
+    const EpochLoader loader(Dataset(source),
+                             {.batch_size = 1, .prefetch = 8, .workers = 3});
     for (const Batch& batch : loader) {
       if (batch.label().size() == 1) break;
     }
-    const Loader::Iterator never_used = loader.begin();
+    const EpochLoader::Iterator never_used = loader.begin();
   }
   EXPECT_LE(source->reads, 2 * (1 + 8));
   EXPECT_EQ(source.use_count(), 1);
 }
 
 TEST(Prefetch, OutlivesItsLoader) {
-  auto loader = std::make_unique<Loader>(
-      numbered(10), LoaderOptions{.batch_size = 5, .prefetch = 1});
-  Loader::Iterator it = loader->begin();
+  auto loader = std::make_unique<EpochLoader>(
+      numbered(10), EpochLoaderOptions{.batch_size = 5, .prefetch = 1});
+  EpochLoader::Iterator it = loader->begin();
   loader.reset();
   EXPECT_EQ((*it).label().size(), 5);
   ++it;
@@ -168,10 +168,10 @@ TEST(Prefetch, OutlivesItsLoader) {
 
 TEST(Prefetch, ThrowsErrorsWhenTheBatchIsRequested) {
   for (const int64_t workers : {1, 4}) {
-    const Loader loader(
+    const EpochLoader loader(
         Dataset(std::make_shared<CountingSource>(20, 11)),
         {.batch_size = 4, .shuffle = false, .prefetch = 4, .workers = workers});
-    Loader::Iterator it = loader.begin();
+    EpochLoader::Iterator it = loader.begin();
     EXPECT_EQ((*it).label().size(), 4);
     ++it;
     EXPECT_EQ((*it).label().size(), 4);
@@ -185,10 +185,10 @@ TEST(Prefetch, ThrowsErrorsWhenTheBatchIsRequested) {
 }
 
 TEST(Prefetch, ReturnsABatchAgainToAnOlderCopyOfTheIterator) {
-  const Loader loader(numbered(9),
-                      {.batch_size = 3, .shuffle = false, .prefetch = 1});
-  Loader::Iterator it = loader.begin();
-  const Loader::Iterator old = it;
+  const EpochLoader loader(numbered(9),
+                           {.batch_size = 3, .shuffle = false, .prefetch = 1});
+  EpochLoader::Iterator it = loader.begin();
+  const EpochLoader::Iterator old = it;
   ++it;
   ++it;
   EXPECT_EQ(elements<int64_t>((*it).label())[0], 6);
@@ -196,17 +196,18 @@ TEST(Prefetch, ReturnsABatchAgainToAnOlderCopyOfTheIterator) {
 }
 
 TEST(Prefetch, EndsWithoutBatches) {
-  const Loader loader(numbered(0), {.prefetch = 2});
+  const EpochLoader loader(numbered(0), {.prefetch = 2});
   EXPECT_TRUE(loader.begin() == loader.end());
-  const Loader three(numbered(3), {.batch_size = 3, .prefetch = 2});
+  const EpochLoader three(numbered(3), {.batch_size = 3, .prefetch = 2});
   EXPECT_THROW(*three.end(), ValueError);
 }
 
 TEST(Prefetch, RejectsOptionsOutOfRange) {
-  EXPECT_THROW(Loader(numbered(3), {.prefetch = -1}), ValueError);
-  EXPECT_THROW(Loader(numbered(3), {.prefetch = 5000}), ValueError);
-  EXPECT_THROW(Loader(numbered(3), {.workers = 0}), ValueError);
-  EXPECT_THROW(Loader(numbered(3), {.augmentation = {nullptr}}), ValueError);
+  EXPECT_THROW(EpochLoader(numbered(3), {.prefetch = -1}), ValueError);
+  EXPECT_THROW(EpochLoader(numbered(3), {.prefetch = 5000}), ValueError);
+  EXPECT_THROW(EpochLoader(numbered(3), {.workers = 0}), ValueError);
+  EXPECT_THROW(EpochLoader(numbered(3), {.augmentation = {nullptr}}),
+               ValueError);
 }
 
 }  // namespace

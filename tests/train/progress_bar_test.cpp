@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include <octet/runtime/error.h>
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 #include <octet/train/fit.h>
 
 #include "../facts.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
-#include <octet/train/schedule.h>
+#include <octet/train/learning_rate.h>
 
 namespace octet::train {
 namespace {

@@ -8,7 +8,7 @@
 #include <octet/runtime/detail/file_name.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 
 namespace octet::train {
 namespace {

@@ -1,7 +1,7 @@
 #include <string>
 #include <utility>
 
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 
 #include "checks.h"
 #include "kept_parameters.h"

@@ -6,7 +6,7 @@
 
 #include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 
 namespace octet::train {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 
 #include "checks.h"
 #include "kept_parameters.h"
@@ -52,13 +52,13 @@ class BestModel final : public KeepBest {
 
   void on_epoch_end(const Progress& progress) override {
     const Model& model = std::as_const(*progress.training).model();
-    if (!options_.renew_statistics) {
+    if (!options_.update_statistics) {
       keep_if_better(model, evaluation_of(model));
       return;
     }
     Model copy = model.clone();
     keep_if_better(
-        copy, renew_statistics(copy) ? evaluation_of(copy) : not_evaluated());
+        copy, update_statistics(copy) ? evaluation_of(copy) : not_evaluated());
   }
 
   bool sets_final_weights() const override { return true; }
@@ -105,9 +105,9 @@ class BestModel final : public KeepBest {
   }
 
   /// Returns whether it succeeded; it fails for a diverged model.
-  bool renew_statistics(Model& model) const {
+  bool update_statistics(Model& model) const {
     try {
-      (void)update_batch_statistics(model, *options_.renew_statistics,
+      (void)update_batch_statistics(model, *options_.update_statistics,
                                     options_.statistics);
       return true;
     } catch (const ValueError& error) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <octet/layers/model.h>
-#include <octet/train/training_state.h>
+#include <octet/train/fit.h>
 
 namespace octet::train {
 

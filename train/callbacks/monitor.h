@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 
 namespace octet::train {
 

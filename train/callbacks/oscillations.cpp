@@ -10,7 +10,7 @@
 #include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 
 #include "checks.h"
 

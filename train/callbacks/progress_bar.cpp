@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include <octet/runtime/detail/progress_line.h>
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 
 #include "is_progress_bar.h"
 

@@ -5,14 +5,14 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 
 namespace octet::train {
 namespace {
 
 class QuantizerGuard final : public Callback {
  public:
-  QuantizerGuard(Dataset samples, const quant::CheckOptions& options)
+  QuantizerGuard(Dataset samples, const quant::QuantizerCheckOptions& options)
       : samples_(std::move(samples)), options_(options) {}
 
   void on_train_begin(const Progress& progress) override {
@@ -38,14 +38,14 @@ class QuantizerGuard final : public Callback {
   }
 
   Dataset samples_;
-  quant::CheckOptions options_;
+  quant::QuantizerCheckOptions options_;
   std::set<std::pair<std::string, quant::QuantizerFault>> warned_;
 };
 
 }  // namespace
 
-std::shared_ptr<Callback> quantizer_guard(const Dataset& samples,
-                                          const quant::CheckOptions& options) {
+std::shared_ptr<Callback> quantizer_guard(
+    const Dataset& samples, const quant::QuantizerCheckOptions& options) {
   return std::make_shared<QuantizerGuard>(samples, options);
 }
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 
 #include "checks.h"
 #include "monitor.h"

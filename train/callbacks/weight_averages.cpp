@@ -7,7 +7,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 
 #include "checks.h"
 #include "kept_parameters.h"

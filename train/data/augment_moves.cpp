@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/train/loader.h>
+#include <octet/train/data_loader.h>
 
 #include "image_transform.h"
 

@@ -7,7 +7,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/train/loader.h>
+#include <octet/train/data_loader.h>
 
 #include "image_transform.h"
 

@@ -13,23 +13,24 @@ DataLoader::DataLoader(Dataset data, const DataLoaderOptions& options)
       options_(options),
       loader_(epoch_loader(0)),
       end_(loader_.end()) {
-  LoaderOptions in_order{.batch_size = options.batch_size, .shuffle = false};
-  if (options.drop_last) end_ = Loader(data_, in_order).from(size());
+  EpochLoaderOptions in_order{.batch_size = options.batch_size,
+                              .shuffle = false};
+  if (options.drop_last) end_ = EpochLoader(data_, in_order).from(size());
 }
 
-Loader DataLoader::epoch_loader(int64_t epoch) const {
+EpochLoader DataLoader::epoch_loader(int64_t epoch) const {
   const int64_t workers = options_.num_workers;
   if (workers < 0 || workers > 64) {
     throw ValueError(
         "out_of_range", "DataLoader",
         fmt::format("num_workers must be in [0, 64], got {}", workers));
   }
-  return Loader(data_, {.batch_size = options_.batch_size,
-                        .shuffle = options_.shuffle,
-                        .seed = options_.seed,
-                        .epoch = epoch,
-                        .prefetch = 2 * workers,
-                        .workers = std::max<int64_t>(workers, 1)});
+  return EpochLoader(data_, {.batch_size = options_.batch_size,
+                             .shuffle = options_.shuffle,
+                             .seed = options_.seed,
+                             .epoch = epoch,
+                             .prefetch = 2 * workers,
+                             .workers = std::max<int64_t>(workers, 1)});
 }
 
 int64_t DataLoader::size() const {
@@ -38,7 +39,7 @@ int64_t DataLoader::size() const {
   return loader_.batches() - (drops ? 1 : 0);
 }
 
-Loader::Iterator DataLoader::begin() {
+EpochLoader::Iterator DataLoader::begin() {
   loader_ = epoch_loader(epochs_++);
   return loader_.begin();
 }

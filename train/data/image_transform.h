@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <octet/train/loader.h>
+#include <octet/train/data_loader.h>
 
 namespace octet::train {
 

@@ -8,7 +8,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/rng.h>
-#include <octet/train/loader.h>
+#include <octet/train/data_loader.h>
 
 #include "checks.h"
 #include "distributed/shard_sizes.h"
@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kMostPrefetch = 1024;
 constexpr int64_t kMostWorkers = 64;
 
-std::vector<int64_t> order_of(int64_t size, const LoaderOptions& options) {
+std::vector<int64_t> order_of(int64_t size, const EpochLoaderOptions& options) {
   if (options.shuffle && size > 0) {
     return Rng(options.seed)
         .child("shuffle")
@@ -32,34 +32,34 @@ std::vector<int64_t> order_of(int64_t size, const LoaderOptions& options) {
   return order;
 }
 
-int64_t last_shard(const LoaderOptions& options) {
+int64_t last_shard(const EpochLoaderOptions& options) {
   return options.last_shard == 0 ? options.shards : options.last_shard;
 }
 
-void check_options(const LoaderOptions& options) {
-  check_positive("Loader", "batch_size", options.batch_size);
+void check_options(const EpochLoaderOptions& options) {
+  check_positive("EpochLoader", "batch_size", options.batch_size);
   if (options.prefetch < 0 || options.prefetch > kMostPrefetch) {
-    throw ValueError("out_of_range", "Loader",
+    throw ValueError("out_of_range", "EpochLoader",
                      fmt::format("prefetch must be in [0, {}], got {}",
                                  kMostPrefetch, options.prefetch));
   }
   if (options.workers < 1 || options.workers > kMostWorkers) {
-    throw ValueError("out_of_range", "Loader",
+    throw ValueError("out_of_range", "EpochLoader",
                      fmt::format("workers must be in [1, {}], got {}",
                                  kMostWorkers, options.workers));
   }
-  check_positive("Loader", "shards", options.shards);
+  check_positive("EpochLoader", "shards", options.shards);
   const int64_t last = last_shard(options);
   if (options.first_shard < 0 || options.first_shard >= last ||
       last > options.shards) {
-    throw ValueError("out_of_range", "Loader",
+    throw ValueError("out_of_range", "EpochLoader",
                      fmt::format("first_shard and last_shard must select at "
                                  "least one of {} shards, got [{}, {})",
                                  options.shards, options.first_shard, last));
   }
   for (const auto& transform : options.augmentation) {
     if (transform == nullptr) {
-      throw ValueError("missing_value", "Loader",
+      throw ValueError("missing_value", "EpochLoader",
                        "augmentation must not contain null pointers");
     }
   }
@@ -68,9 +68,9 @@ void check_options(const LoaderOptions& options) {
 }  // namespace
 
 /// Immutable, so prefetch threads may share it.
-class Loader::Epoch {
+class EpochLoader::Epoch {
  public:
-  Epoch(Dataset data, const LoaderOptions& options)
+  Epoch(Dataset data, const EpochLoaderOptions& options)
       : data_(std::move(data)),
         options_(options),
         order_(order_of(data_.size(), options)),
@@ -78,7 +78,7 @@ class Loader::Epoch {
                     .child("augment")
                     .child(static_cast<uint64_t>(options.epoch))) {}
 
-  const LoaderOptions& options() const { return options_; }
+  const EpochLoaderOptions& options() const { return options_; }
 
   int64_t batches() const {
     const int64_t n = data_.size();
@@ -88,7 +88,7 @@ class Loader::Epoch {
 
   Batch batch(int64_t index) const {
     if (index < 0 || index >= batches()) {
-      throw ValueError("out_of_range", "Loader",
+      throw ValueError("out_of_range", "EpochLoader",
                        fmt::format("batch index must be in [0, {}), got {}",
                                    batches(), index));
     }
@@ -110,48 +110,48 @@ class Loader::Epoch {
 
  private:
   Dataset data_;
-  LoaderOptions options_;
+  EpochLoaderOptions options_;
   std::vector<int64_t> order_;
   Rng stream_;
 };
 
-Loader::Loader(Dataset data, const LoaderOptions& options) {
+EpochLoader::EpochLoader(Dataset data, const EpochLoaderOptions& options) {
   check_options(options);
   epoch_ = std::make_shared<const Epoch>(std::move(data), options);
 }
 
-int64_t Loader::batches() const { return epoch_->batches(); }
+int64_t EpochLoader::batches() const { return epoch_->batches(); }
 
-Batch Loader::batch(int64_t index) const { return epoch_->batch(index); }
+Batch EpochLoader::batch(int64_t index) const { return epoch_->batch(index); }
 
-Loader::Iterator::Iterator(std::shared_ptr<const Epoch> epoch,
-                           std::shared_ptr<Prefetcher> prefetcher,
-                           int64_t index)
+EpochLoader::Iterator::Iterator(std::shared_ptr<const Epoch> epoch,
+                                std::shared_ptr<Prefetcher> prefetcher,
+                                int64_t index)
     : epoch_(std::move(epoch)),
       prefetcher_(std::move(prefetcher)),
       index_(index) {}
 
-Batch Loader::Iterator::operator*() const {
+Batch EpochLoader::Iterator::operator*() const {
   const bool there = index_ >= 0 && index_ < epoch_->batches();
   return prefetcher_ != nullptr && there ? prefetcher_->get(index_)
                                          : epoch_->batch(index_);
 }
 
-Loader::Iterator& Loader::Iterator::operator++() {
+EpochLoader::Iterator& EpochLoader::Iterator::operator++() {
   ++index_;
   if (prefetcher_ != nullptr) prefetcher_->advance(index_);
   return *this;
 }
 
-Loader::Iterator Loader::begin() const { return from(0); }
+EpochLoader::Iterator EpochLoader::begin() const { return from(0); }
 
-Loader::Iterator Loader::from(int64_t batch) const {
+EpochLoader::Iterator EpochLoader::from(int64_t batch) const {
   if (batch < 0 || batch > batches()) {
-    throw ValueError("out_of_range", "Loader",
+    throw ValueError("out_of_range", "EpochLoader",
                      fmt::format("first batch must be in [0, {}], got {}",
                                  batches(), batch));
   }
-  const LoaderOptions& options = epoch_->options();
+  const EpochLoaderOptions& options = epoch_->options();
   std::shared_ptr<Prefetcher> prefetcher;
   if (options.prefetch > 0 && batch < batches()) {
     prefetcher = std::make_shared<Prefetcher>(
@@ -161,6 +161,8 @@ Loader::Iterator Loader::from(int64_t batch) const {
   return {epoch_, std::move(prefetcher), batch};
 }
 
-Loader::Iterator Loader::end() const { return {epoch_, nullptr, batches()}; }
+EpochLoader::Iterator EpochLoader::end() const {
+  return {epoch_, nullptr, batches()};
+}
 
 }  // namespace octet::train

@@ -6,9 +6,9 @@
 
 namespace octet::train {
 
-Loader::Prefetcher::Prefetcher(std::function<Batch(int64_t)> make,
-                               int64_t first, int64_t count, int64_t ahead,
-                               int64_t workers)
+EpochLoader::Prefetcher::Prefetcher(std::function<Batch(int64_t)> make,
+                                    int64_t first, int64_t count, int64_t ahead,
+                                    int64_t workers)
     : make_(std::move(make)),
       count_(count),
       ahead_(ahead),
@@ -19,7 +19,8 @@ Loader::Prefetcher::Prefetcher(std::function<Batch(int64_t)> make,
   }
 }
 
-Loader::Prefetcher::Made Loader::Prefetcher::attempt(int64_t index) const {
+EpochLoader::Prefetcher::Made EpochLoader::Prefetcher::attempt(
+    int64_t index) const {
   try {
     return {make_(index), nullptr};
   } catch (...) {
@@ -27,7 +28,7 @@ Loader::Prefetcher::Made Loader::Prefetcher::attempt(int64_t index) const {
   }
 }
 
-void Loader::Prefetcher::work(const std::stop_token& stop) {
+void EpochLoader::Prefetcher::work(const std::stop_token& stop) {
   // The thread pool is reserved for the training thread.
   const SerialGuard guard;
   std::unique_lock lock(mutex_);
@@ -45,7 +46,7 @@ void Loader::Prefetcher::work(const std::stop_token& stop) {
   }
 }
 
-Batch Loader::Prefetcher::get(int64_t index) {
+Batch EpochLoader::Prefetcher::get(int64_t index) {
   std::unique_lock lock(mutex_);
   // An older copy of the iterator may request a batch that was discarded.
   if (index < current_) {
@@ -58,7 +59,7 @@ Batch Loader::Prefetcher::get(int64_t index) {
   return made.batch;
 }
 
-void Loader::Prefetcher::advance(int64_t index) {
+void EpochLoader::Prefetcher::advance(int64_t index) {
   const std::scoped_lock lock(mutex_);
   if (index <= current_) return;
   current_ = index;

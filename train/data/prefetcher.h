@@ -12,14 +12,14 @@
 #include <thread>
 #include <vector>
 
-#include <octet/train/loader.h>
+#include <octet/train/data_loader.h>
 
 namespace octet::train {
 
 /// Prepares batches `first`, ... `count` - 1, at most `ahead` beyond the
 /// current batch. A single consumer thread at a time. The destructor waits for
 /// batches in preparation.
-class Loader::Prefetcher {
+class EpochLoader::Prefetcher {
  public:
   Prefetcher(std::function<Batch(int64_t)> make, int64_t first, int64_t count,
              int64_t ahead, int64_t workers);

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
 
 #include "all_gather_or_throw.h"
 #include "bytes.h"
@@ -48,10 +48,10 @@ class InterleavedShards::Part final : public CrossShardReduction {
 
   void sum(std::span<double> values) override { meet(SyncPoint::sum, values); }
   void max(std::span<double> values) override { meet(SyncPoint::max, values); }
-  int64_t part() const override { return place_; }
+  int64_t shard() const override { return place_; }
 
   void start(const std::function<void(int64_t)>& body) {
-    const BatchPartsGuard guard(this);
+    const CrossShardReductionGuard guard(this);
     run_.start([this, &body] { body(place_); });
   }
   /// Runs until the shard ends or waits for meeting().
@@ -97,9 +97,9 @@ void InterleavedShards::run(int64_t busy,
   // combined values.
   const auto turn = [&] {
     for (const auto& part : parts) {
-      before_turn(part->part());
+      before_turn(part->shard());
       part->resume();
-      after_turn(part->part());
+      after_turn(part->shard());
     }
     const SyncPoint meeting =
         parts.empty() ? SyncPoint::idle : parts[0]->meeting();

@@ -65,7 +65,7 @@ void RunningState::refuse(const Statistic& moved) {
       "unsupported_layer", fmt::format("parameter '{}'", moved.name),
       fmt::format("changes with each shard, {}, but synchronized statistics "
                   "must change once per batch. Hint: sum over the batch with "
-                  "octet/runtime/cross_shard_reduction.h, or use "
+                  "octet/runtime/parallel.h, or use "
                   "BatchStatistics::per_shard",
                   moved.owner));
 }

@@ -7,8 +7,8 @@
 #include <octet/layers/detail/model_data.h>
 #include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
+#include <octet/train/data_loader.h>
 #include <octet/train/evaluate.h>
-#include <octet/train/loader.h>
 
 #include "checks.h"
 
@@ -78,7 +78,7 @@ int64_t update_batch_statistics(Model& model, const Dataset& data,
   Averaging averaging(model);
   if (averaging.layers() == 0) return 0;
   int64_t seen = 0;
-  for (const Batch& batch : Loader(
+  for (const Batch& batch : EpochLoader(
            chosen, {.batch_size = options.batch_size, .seed = options.seed})) {
     for (const Tensor& input : batch.inputs) {
       expect_finite("inputs", input, seen);

@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 
+#include <octet/quant/detail/calibration_steps.h>
 #include <octet/quant/wrapper.h>
 #include <octet/train/evaluate.h>
 

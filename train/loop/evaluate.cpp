@@ -12,7 +12,7 @@
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/detail/progress_line.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/ops/loss.h>
+#include <octet/runtime/ops/nn.h>
 #include <octet/train/evaluate.h>
 
 #include "checks.h"

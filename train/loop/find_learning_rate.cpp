@@ -5,8 +5,8 @@
 
 #include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
+#include <octet/train/data_loader.h>
 #include <octet/train/learning_rate.h>
-#include <octet/train/loader.h>
 
 #include "checks.h"
 #include "losses/batch_loss.h"
@@ -101,9 +101,9 @@ LearningRateCurve find_learning_rate(const Model& model, const Dataset& data,
   int64_t step = 0;
   bool ended = false;
   for (int64_t epoch = 0; !ended; ++epoch) {
-    const Loader loader(matched, {.batch_size = options.batch_size,
-                                  .seed = options.seed,
-                                  .epoch = epoch});
+    const EpochLoader loader(matched, {.batch_size = options.batch_size,
+                                       .seed = options.seed,
+                                       .epoch = epoch});
     for (const Batch& batch : loader) {
       check_batch_labels(kSubject, copy, batch, trained);
       const double value = loss_and_gradients(copy, batch, trained);

@@ -8,8 +8,8 @@
 
 #include <octet/quant/qat.h>
 #include <octet/quant/wrapper.h>
-#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
 #include <octet/train/evaluate.h>
 #include <octet/train/fit.h>
 
@@ -71,18 +71,18 @@ void FitRun::clear_gradients() const {
   for (const Variable& parameter : parameters_) parameter.zero_grad();
 }
 
-Loader FitRun::loader(int64_t epoch) const {
+EpochLoader FitRun::loader(int64_t epoch) const {
   const int64_t shards = shards_of(options_);
   const int64_t own = shards / ranks_.size();
-  return Loader(data_.training, {.batch_size = batch_size_,
-                                 .seed = options_.seed,
-                                 .epoch = epoch,
-                                 .augmentation = options_.augmentation,
-                                 .prefetch = options_.prefetch,
-                                 .workers = options_.workers,
-                                 .shards = shards,
-                                 .first_shard = own * ranks_.rank(),
-                                 .last_shard = own * (ranks_.rank() + 1)});
+  return EpochLoader(data_.training, {.batch_size = batch_size_,
+                                      .seed = options_.seed,
+                                      .epoch = epoch,
+                                      .augmentation = options_.augmentation,
+                                      .prefetch = options_.prefetch,
+                                      .workers = options_.workers,
+                                      .shards = shards,
+                                      .first_shard = own * ranks_.rank(),
+                                      .last_shard = own * (ranks_.rank() + 1)});
 }
 
 void FitRun::calibrate() {
@@ -106,7 +106,7 @@ void FitRun::begin() {
   progress_.resumed = checkpoints.resumes();
   if (!checkpoints.resumes()) {
     if (!early) calibrate();
-    if (!options_.renews_statistics) {
+    if (!options_.update_statistics_later) {
       warn_of_slow_statistics(model_, options_.epochs * progress_.steps);
       warn_of_averaged_weights(model_, options_.callbacks);
     }
@@ -326,7 +326,7 @@ History FitRun::run() {
 
 History fit(Model& model, const Dataset& data, const FitOptions& options) {
   // A fit inside a shard of another fit must not join its shards.
-  const BatchPartsGuard whole(nullptr);
+  const CrossShardReductionGuard whole(nullptr);
   const FitOptions shown = with_progress_bar(options);
   std::optional<FitRun> run;
   LocalCommunicator alone;

@@ -11,8 +11,8 @@
 #include <octet/quant/qat.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
-#include <octet/train/callbacks.h>
-#include <octet/train/loader.h>
+#include <octet/train/callback.h>
+#include <octet/train/data_loader.h>
 
 #include "callbacks/is_progress_bar.h"
 #include "checks.h"
@@ -46,7 +46,7 @@ void check_class_weights(const Model& model, const Dataset& data,
   }
   const int64_t outputs = model.outputs()[output.index].shape()[-1];
   // A single output of a binary model stands for two classes.
-  const int64_t classes = output.loss.targets() == LabelKind::class_index
+  const int64_t classes = output.loss.labels() == LabelKind::class_index
                               ? outputs
                               : std::max<int64_t>(outputs, 2);
   if (static_cast<int64_t>(weights.size()) != classes) {
@@ -73,12 +73,12 @@ void check_augmentation(const Dataset& data, const TrainedOutputs& trained,
   const Batch batch = with_context(
       [] { return std::string("in the augmentation of fit"); },
       [&] {
-        return Loader(data.take(1), {.augmentation = options.augmentation})
+        return EpochLoader(data.take(1), {.augmentation = options.augmentation})
             .batch(0);
       });
   for (size_t i = 0; i < trained.all().size(); ++i) {
     const Loss& loss = trained.all()[i].loss;
-    const bool classes_wanted = loss.targets() == LabelKind::class_index ||
+    const bool classes_wanted = loss.labels() == LabelKind::class_index ||
                                 !options.class_weights.empty();
     if (!classes_wanted || batch.labels[i].dtype() == DType::i64) continue;
     throw ValueError(
@@ -327,14 +327,15 @@ void warn_of_slow_statistics(const Model& model, int64_t steps) {
   }
   if (layers == 0) return;
   warn("initial_statistics", "fit",
-       fmt::format("running statistics of {} BatchNormalization layers retain "
-                   "{:.0f} % of their initial values after {} steps (momentum "
-                   "{}), so validation and inference differ from training. "
-                   "Hint: call train::update_batch_statistics(model, data) "
-                   "after the fit and set .renews_statistics = true, lower the "
-                   "momentum, or train for more steps",
-                   layers, 100 * std::pow(momentum, steps), steps,
-                   number_text(static_cast<float>(momentum))));
+       fmt::format(
+           "running statistics of {} BatchNormalization layers retain "
+           "{:.0f} % of their initial values after {} steps (momentum "
+           "{}), so validation and inference differ from training. "
+           "Hint: call train::update_batch_statistics(model, data) "
+           "after the fit and set .update_statistics_later = true, lower the "
+           "momentum, or train for more steps",
+           layers, 100 * std::pow(momentum, steps), steps,
+           number_text(static_cast<float>(momentum))));
 }
 
 void warn_of_averaged_weights(const Model& model, const Callbacks& callbacks) {
@@ -350,7 +351,7 @@ void warn_of_averaged_weights(const Model& model, const Callbacks& callbacks) {
        "exponential_moving_average() replaces the final weights, but the "
        "running statistics of batch normalization belong to the latest "
        "weights. Hint: call train::update_batch_statistics(model, data) after "
-       "the fit and set .renews_statistics = true");
+       "the fit and set .update_statistics_later = true");
 }
 
 DataSplit check_and_split(const Model& model, const Dataset& data,

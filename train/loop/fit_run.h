@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <octet/quant/sensitivity.h>
+#include <octet/train/data_loader.h>
 #include <octet/train/fit.h>
-#include <octet/train/loader.h>
 
 #include "distributed/all_gather_or_throw.h"
 #include "distributed/sharded_step.h"
@@ -39,7 +39,7 @@ class FitRun {
   void call(void (Callback::*event)(const Progress&));
   void calibrate();
   void clear_gradients() const;
-  Loader loader(int64_t epoch) const;
+  EpochLoader loader(int64_t epoch) const;
   void resume();
   void expect_no_interrupt() const;
   void begin_epoch(int64_t epoch);
@@ -49,7 +49,8 @@ class FitRun {
   void weight_classes(Batch& batch) const;
   BatchSums compute_gradients(Batch batch, float share,
                               const GradientReceiver* receive);
-  double add_batch(Loader::Iterator& next, int64_t samples, int64_t together);
+  double add_batch(EpochLoader::Iterator& next, int64_t samples,
+                   int64_t together);
   void choose_rate();
   bool updates_in_backward() const;
   void move_parameters();

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <octet/runtime/cross_shard_reduction.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
 #include <octet/train/optimizer.h>
 
 #include "checks.h"
@@ -53,7 +53,7 @@ BatchSums FitRun::compute_gradients(Batch batch, float share,
     check_batch_labels("fit", model_, batch, trained_);
     weight_classes(batch);
     // Batch statistics would spread them to the losses of all shards.
-    if (batch_parts() != nullptr) expect_finite_inputs(batch);
+    if (cross_shard_reduction() != nullptr) expect_finite_inputs(batch);
     const std::vector<Variable> inputs(batch.inputs.begin(),
                                        batch.inputs.end());
     const std::vector<Variable> outputs = model_(inputs, Mode::training);
@@ -97,7 +97,7 @@ BatchSums FitRun::compute_gradients(Batch batch, float share,
 
 /// Adds the gradient of the next batch, which has `samples` of the `together`
 /// samples of the step. Returns its mean loss.
-double FitRun::add_batch(Loader::Iterator& next, int64_t samples,
+double FitRun::add_batch(EpochLoader::Iterator& next, int64_t samples,
                          int64_t together) {
   const BatchSums sums = step_->add_batch(
       samples, [&](int64_t size, const GradientReceiver* receive) {

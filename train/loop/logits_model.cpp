@@ -8,7 +8,7 @@
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/train/evaluate.h>
-#include <octet/train/logits.h>
+#include <octet/train/loss.h>
 
 #include "last_activation.h"
 
@@ -130,7 +130,7 @@ Model logits_model(const Model& model) {
     layer.set("config", config.set("activation", "linear"));
   }
   state.graph.set("layers", std::move(layers));
-  return quant::restored(std::move(state));
+  return quant::model_from_state(std::move(state));
 }
 
 Model probability_model(const Model& model) {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/detail/text_table.h>
-#include <octet/train/print.h>
+#include <octet/train/fit.h>
 
 namespace octet::train {
 namespace {

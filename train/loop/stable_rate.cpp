@@ -7,8 +7,8 @@
 
 #include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
+#include <octet/train/data_loader.h>
 #include <octet/train/learning_rate.h>
-#include <octet/train/loader.h>
 
 #include "checks.h"
 #include "losses/batch_loss.h"
@@ -103,10 +103,10 @@ float stable_rate(const Model& model, const Dataset& data,
   };
   int64_t step = 0;
   for (int64_t epoch = 0; step < options.steps; ++epoch) {
-    const Loader loader(matched,
-                        {.batch_size = std::min(size, options.batch_size),
-                         .seed = options.seed,
-                         .epoch = epoch});
+    const EpochLoader loader(matched,
+                             {.batch_size = std::min(size, options.batch_size),
+                              .seed = options.seed,
+                              .epoch = epoch});
     for (const Batch& batch : loader) {
       if (!bears(batch)) return static_cast<float>(rate) / kMargin;
       rate *= growth;

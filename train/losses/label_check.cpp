@@ -41,7 +41,7 @@ void check(std::string_view subject, const Model& model,
            const TrainedOutput& output, const Tensor& labels,
            std::optional<int64_t> first) {
   const Shape& shape = model.outputs()[output.index].shape();
-  if (output.loss.targets() != LabelKind::class_index || shape.rank() < 2 ||
+  if (output.loss.labels() != LabelKind::class_index || shape.rank() < 2 ||
       labels.dtype() != DType::i64 || labels.size() == 0) {
     return;
   }
@@ -123,17 +123,17 @@ void check_places(std::string_view subject, const std::string& whose,
 void check_targets(std::string_view subject, const Model& model,
                    const TrainedOutput& trained, const TensorSpec& labels) {
   const Loss& loss = trained.loss;
-  if (loss.targets() == LabelKind::any) return;
+  if (loss.labels() == LabelKind::any) return;
   const Shape& output = model.outputs()[trained.index].shape();
   const std::string whose = owner(model, trained);
-  if (loss.targets() != LabelKind::regression && output.rank() < 2) {
+  if (loss.labels() != LabelKind::regression && output.rank() < 2) {
     throw ValueError("invalid_shape", subject,
                      fmt::format("{} must have shape [N,...,classes], got {}",
                                  whose, output.to_string()));
   }
   const bool classes = labels.dtype == DType::i64;
-  if (loss.targets() != LabelKind::regression &&
-      classes != (loss.targets() == LabelKind::class_index)) {
+  if (loss.labels() != LabelKind::regression &&
+      classes != (loss.labels() == LabelKind::class_index)) {
     throw ValueError(
         "dtype_mismatch", subject,
         fmt::format("{} requires labels {}, got {}. Hint: use {}", loss.name(),
@@ -144,15 +144,15 @@ void check_targets(std::string_view subject, const Model& model,
                             : "losses::categorical_cross_entropy"));
   }
   const Shape sample = output.slice(1, output.rank());
-  if (loss.targets() == LabelKind::class_index) {
+  if (loss.labels() == LabelKind::class_index) {
     check_places(subject, whose, sample.slice(0, sample.rank() - 1),
                  labels.shape);
     return;
   }
   const Shape given = batch_of(labels.shape);
   const Shape wanted = batch_of(sample);
-  if (loss.targets() == LabelKind::one_hot ? !fits(given, wanted)
-                                           : !pairs_with(given, wanted)) {
+  if (loss.labels() == LabelKind::one_hot ? !fits(given, wanted)
+                                          : !pairs_with(given, wanted)) {
     throw ValueError("shape_mismatch", subject,
                      fmt::format("labels must have shape {}, the shape of {}, "
                                  "got {}{}",

@@ -7,7 +7,6 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops/arithmetic.h>
 #include <octet/train/evaluate.h>
-#include <octet/train/logits.h>
 #include <octet/train/loss.h>
 
 #include "target_shape.h"
@@ -215,7 +214,7 @@ Loss cross_entropy(const std::string& name, const std::string& activation,
         },
         traits);
   };
-  const LossTraits fixed{.targets = targets,
+  const LossTraits fixed{.labels = targets,
                          .metrics = {metric},
                          .ignore_label = options.ignore_label};
   LossTraits traits = fixed;
@@ -320,7 +319,7 @@ Loss SmoothL1Loss(const SmoothL1Options& options) {
       [loss, beta = options.beta](const Variable& y, const Batch& batch) {
         return loss.each(y, batch) / beta;
       },
-      {.targets = LabelKind::regression});
+      {.labels = LabelKind::regression});
 }
 
 Loss mean_squared_error() {
@@ -330,7 +329,7 @@ Loss mean_squared_error() {
                     y, targets_like("mean_squared_error", y, batch),
                     kPerSample);
               },
-              {.targets = LabelKind::regression});
+              {.labels = LabelKind::regression});
 }
 
 Loss mean_absolute_error() {
@@ -340,7 +339,7 @@ Loss mean_absolute_error() {
                     y, targets_like("mean_absolute_error", y, batch),
                     kPerSample);
               },
-              {.targets = LabelKind::regression});
+              {.labels = LabelKind::regression});
 }
 
 Loss huber(const HuberOptions& options) {
@@ -349,7 +348,7 @@ Loss huber(const HuberOptions& options) {
                 return octet::huber(y, targets_like("huber", y, batch), options,
                                     kPerSample);
               },
-              {.targets = LabelKind::regression});
+              {.labels = LabelKind::regression});
 }
 
 Loss distillation(const Model& teacher, const DistillationOptions& options) {
@@ -367,7 +366,7 @@ Loss distillation(const Model& teacher, const DistillationOptions& options) {
         },
         traits);
   };
-  const LossTraits fixed{.targets = LabelKind::class_index,
+  const LossTraits fixed{.labels = LabelKind::class_index,
                          .metrics = {metrics::accuracy()}};
   LossTraits traits = fixed;
   traits.adapt = [made, known, fixed](const std::string& end) {

@@ -6,7 +6,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/train/evaluate.h>
-#include <octet/train/logits.h>
+#include <octet/train/loss.h>
 #include <octet/train/metric.h>
 
 #include "accuracy.h"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/train/schedule.h>
+#include <octet/train/learning_rate.h>
 
 #include "checks.h"
 

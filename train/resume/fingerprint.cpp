@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/detail/fnv1a.h>
-#include <octet/train/loader.h>
+#include <octet/train/data_loader.h>
 
 #include "fit_state.h"
 
@@ -66,9 +66,10 @@ int64_t hash_of(const Model& model) {
 /// The first training batch reflects data, seed, batch size and augmentation.
 Config data_fingerprint(const FitOptions& options, const DataSplit& data,
                         int64_t batch_size) {
-  const Loader loader(data.training, {.batch_size = batch_size,
-                                      .seed = options.seed,
-                                      .augmentation = options.augmentation});
+  const EpochLoader loader(data.training,
+                           {.batch_size = batch_size,
+                            .seed = options.seed,
+                            .augmentation = options.augmentation});
   Config config;
   config.set("samples", data.training.size())
       .set("digest of the first batch", hash_of(loader.batch(0)));

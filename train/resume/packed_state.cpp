@@ -14,7 +14,7 @@ std::string pack(const TrainingState& state) {
     bytes.add_config(*config);
   }
   bytes.add_value(uint64_t{state.model.weights.size()});
-  for (const quant::Weight& weight : state.model.weights) {
+  for (const quant::NamedWeight& weight : state.model.weights) {
     bytes.add_text(weight.layer);
     bytes.add_text(weight.name);
     bytes.add_value(weight.trainable);
@@ -37,7 +37,7 @@ TrainingState unpack(std::string_view packed) {
     *config = bytes.config();
   }
   for (auto left = bytes.value<uint64_t>(); left > 0; --left) {
-    quant::Weight& weight = state.model.weights.emplace_back();
+    quant::NamedWeight& weight = state.model.weights.emplace_back();
     weight.layer = bytes.text();
     weight.name = bytes.text();
     weight.trainable = bytes.value<bool>();

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <octet/train/training_state.h>
+#include <octet/train/fit.h>
 
 namespace octet::train {
 

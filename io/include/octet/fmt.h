@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <octet/layers/print.h>
-#include <octet/quant/print.h>
-#include <octet/runtime/print.h>
-#include <octet/train/print.h>
+#include <octet/layers/inference_session.h>
+#include <octet/quant/plan.h>
+#include <octet/runtime/program.h>
+#include <octet/train/fit.h>
 
 /// Formatters of values of the runtime.
 template <>

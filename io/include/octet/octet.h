@@ -10,7 +10,7 @@
 #include <octet/runtime/system.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/print.h>
+#include <octet/runtime/program.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 #include <octet/train/train.h>

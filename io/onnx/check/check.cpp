@@ -102,8 +102,8 @@ void merge_output_sizes(const onnx::TypeProto& stated,
     *type.mutable_shape() = sizes;
     return;
   }
-  const std::string inferred = to_text(shape_of(output.type()));
-  const std::string in_file = to_text(shape_of(stated));
+  const std::string inferred = to_string(shape_of(output.type()));
+  const std::string in_file = to_string(shape_of(stated));
   const bool same_rank = type.shape().dim_size() == sizes.dim_size();
   bool contradicts = !same_rank;
   for (int i = 0; same_rank && i < sizes.dim_size(); ++i) {

@@ -25,7 +25,7 @@ void check_type(const onnx::TypeProto& type, const std::string& what) {
           (dim.dim_value() < 0 || dim.dim_value() > kLargest)) {
         throw FormatError("invalid_graph", what,
                           fmt::format("dimensions must be from 0 to {}, got {}",
-                                      kLargest, to_text(shape_of(type))));
+                                      kLargest, to_string(shape_of(type))));
       }
     }
   } else if (type.has_sequence_type()) {

@@ -16,7 +16,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/layers/onnx_builder.h>
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/quantization.h>
 #include <octet/runtime/tensor.h>
 
 #include "deferred_initializers.h"

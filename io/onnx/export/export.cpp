@@ -103,7 +103,7 @@ void emit(const GraphNode& node, onnx::GraphProto& graph, GraphBuilder& builder,
 
 /// Adds facts that the graph does not contain.
 void add_metadata(onnx::ModelProto& proto, const Model& model,
-                  const Ports& ports, const OnnxOptions& options,
+                  const Ports& ports, const OnnxExportOptions& options,
                   int64_t qdq_pairs) {
   const bool uint8 = std::ranges::any_of(
       proto.graph().initializer(), [](const onnx::TensorProto& tensor) {
@@ -149,7 +149,7 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
 
 /// Opset 19 introduced float16 scales. float16 would change weights that are
 /// stored as float32.
-void check_float16(const OnnxOptions& options, int64_t qdq_pairs) {
+void check_float16(const OnnxExportOptions& options, int64_t qdq_pairs) {
   if (qdq_pairs == 0) return;
   if (options.opset < kFirstOpsetOfHalfScales) {
     throw ValueError("out_of_range", "ONNX float16",
@@ -182,7 +182,7 @@ void check_signs(const Model& model, Target target) {
 }
 
 /// Returns the passes of the options and the target.
-std::vector<GraphPass> export_passes(const OnnxOptions& options) {
+std::vector<GraphPass> export_passes(const OnnxExportOptions& options) {
   std::vector<GraphPass> passes{{"bias scales", fit_scales_to_biases}};
   if (options.weights == OnnxWeights::int8) {
     passes.push_back({"int8 weights", store_int8_weights});
@@ -201,7 +201,7 @@ std::vector<GraphPass> export_passes(const OnnxOptions& options) {
 }
 
 /// Returns the batch size; 0 if dynamic.
-int64_t batch_of(const OnnxOptions& options) {
+int64_t batch_of(const OnnxExportOptions& options) {
   if (std::ranges::all_of(options.interface.inputs, &OnnxPort::batched)) {
     return options.batch != 0 ? options.batch : options.interface.batch;
   }
@@ -216,7 +216,7 @@ int64_t batch_of(const OnnxOptions& options) {
 
 }  // namespace
 
-ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
+ExportedGraph build_onnx(const Model& given, const OnnxExportOptions& options) {
   std::optional<Model> folded;
   if (options.fold_batch_norm) folded = quant::fold_batch_norm(given);
   const Model& model = folded ? *folded : given;
@@ -280,8 +280,9 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
 }
 
 /// Writes and checks the model. The file is not replaced if this throws.
-static OnnxReport write_checked(const Model& model, const OnnxOptions& options,
-                                const PutBytes& put) {
+static OnnxExportReport write_checked(const Model& model,
+                                      const OnnxExportOptions& options,
+                                      const PutBytes& put) {
   return with_context(
       [&] {
         return fmt::format("in the ONNX export of model '{}'", model.name());
@@ -289,7 +290,7 @@ static OnnxReport write_checked(const Model& model, const OnnxOptions& options,
       [&] {
         options.check();
         ExportedGraph graph = build_onnx(model, options);
-        OnnxReport report;
+        OnnxExportReport report;
         report.qdq_pairs = graph.qdq_pairs;
         report.nodes = graph.model.graph().node_size();
         report.bytes = write_onnx(graph.model, graph.large, put);
@@ -298,17 +299,18 @@ static OnnxReport write_checked(const Model& model, const OnnxOptions& options,
       });
 }
 
-OnnxFile to_onnx(const Model& model, const OnnxOptions& options) {
+OnnxFile to_onnx(const Model& model, const OnnxExportOptions& options) {
   OnnxFile file;
   file.report = write_checked(
       model, options, [&](std::string_view bytes) { file.bytes += bytes; });
   return file;
 }
 
-OnnxReport export_onnx(const Model& model, const std::filesystem::path& path,
-                       const OnnxOptions& options) {
+OnnxExportReport export_onnx(const Model& model,
+                             const std::filesystem::path& path,
+                             const OnnxExportOptions& options) {
   check_file_name(path, "an ONNX model", {".onnx"});
-  OnnxReport report;
+  OnnxExportReport report;
   write_file(path, [&](const PutBytes& put) {
     report = write_checked(model, options, put);
   });

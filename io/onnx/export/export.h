@@ -24,6 +24,6 @@ struct ExportedGraph {
 };
 
 /// Builds the graph of to_onnx(), unchecked. Throws: as to_onnx().
-ExportedGraph build_onnx(const Model& model, const OnnxOptions& options);
+ExportedGraph build_onnx(const Model& model, const OnnxExportOptions& options);
 
 }  // namespace octet::io

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <octet/io/data.h>
 #include <octet/io/engine_commands.h>
 #include <octet/io/json.h>
-#include <octet/io/npy.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
@@ -50,7 +50,7 @@ std::string loader_script(std::span<const GoldenVector> inputs) {
 
 GoldenVectors write_golden(const fs::path& onnx, std::span<const Tensor> inputs,
                            const FileLimits& limits) {
-  const OnnxModel model = load_onnx_reference(onnx, limits);
+  const OnnxReference model = load_onnx_reference(onnx, limits);
   const std::vector<Tensor> outputs = model.predict(inputs);
   const fs::path folder = fs::path(onnx).replace_extension(".golden");
   std::error_code problem;

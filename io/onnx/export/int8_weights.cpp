@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/quantization.h>
 #include <octet/runtime/tensor.h>
 
 #include "graph_passes.h"

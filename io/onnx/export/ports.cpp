@@ -122,7 +122,7 @@ std::string in_order(GraphBuilder& builder, const std::string& value,
 
 }  // namespace
 
-Ports::Ports(const Model& model, const OnnxOptions& options,
+Ports::Ports(const Model& model, const OnnxExportOptions& options,
              GraphBuilder& builder)
     : builder_(builder), layout_(options.layout) {
   const bool given = !options.interface.empty();

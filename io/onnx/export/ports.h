@@ -1,5 +1,5 @@
 // Inputs and outputs of a graph during export: names, element types and axis
-// order according to OnnxOptions. Internal to io/onnx.
+// order according to OnnxExportOptions. Internal to io/onnx.
 #pragma once
 
 #include <span>
@@ -21,7 +21,8 @@ class Ports {
  public:
   /// Reserves the names; layers of the same names get other ones.
   /// Throws: ValueError for names that are empty, equal or too many.
-  Ports(const Model& model, const OnnxOptions& options, GraphBuilder& builder);
+  Ports(const Model& model, const OnnxExportOptions& options,
+        GraphBuilder& builder);
 
   /// Adds input `index` of the graph and its conversion for layers, which take
   /// float32 and the axes of Keras.

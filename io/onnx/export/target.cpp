@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include <octet/io/onnx.h>
-#include <octet/io/target.h>
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
 
@@ -71,8 +70,8 @@ Target target_named(std::string_view name) {
                   suggest_near(name, names)));
 }
 
-OnnxOptions OnnxOptions::for_target(Target target) {
-  OnnxOptions options;
+OnnxExportOptions OnnxExportOptions::for_target(Target target) {
+  OnnxExportOptions options;
   options.target = target;
   if (target != Target::any && traits_of(target).int8_weights) {
     options.weights = OnnxWeights::int8;
@@ -82,7 +81,7 @@ OnnxOptions OnnxOptions::for_target(Target target) {
   return options;
 }
 
-void OnnxOptions::check() const {
+void OnnxExportOptions::check() const {
   check_opset(opset);
   if (batch < 0 || batch > kLargestBatch) {
     throw ValueError("out_of_range", "ONNX batch",

@@ -20,9 +20,8 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <octet/io/file_limits.h>
 #include <octet/io/onnx.h>
-#include <octet/io/onnx_import.h>
+#include <octet/runtime/file.h>
 #include <octet/runtime/tensor.h>
 
 #include "attributes.h"

@@ -40,7 +40,7 @@ std::optional<int64_t> block_axis(const onnx::NodeProto& node,
   if (!fits) {
     refuse(node, fmt::format("scales {} do not fit blocks of {} of {}",
                              dims_text(scale_dims), block,
-                             to_text(graph.shape(node.input(0)))));
+                             to_string(graph.shape(node.input(0)))));
   }
   return axis;
 }
@@ -72,13 +72,14 @@ std::optional<int64_t> channel_axis(const onnx::NodeProto& node,
   if (scale_dims[0] == 1 && channels != 1) return std::nullopt;
   if (!in_range) {
     refuse(node, fmt::format("axis must be from {} to {} for {}, got {}", -rank,
-                             rank - 1, to_text(graph.shape(node.input(0))),
+                             rank - 1, to_string(graph.shape(node.input(0))),
                              integer_of(node, "axis", kDefaultAxis)));
   }
   if (scale_dims[0] >= 0 && channels >= 0 && scale_dims[0] != channels) {
-    refuse(node, fmt::format(
-                     "must have {} scales for axis {} of {}, got {}", channels,
-                     axis, to_text(graph.shape(node.input(0))), scale_dims[0]));
+    refuse(node,
+           fmt::format("must have {} scales for axis {} of {}, got {}",
+                       channels, axis, to_string(graph.shape(node.input(0))),
+                       scale_dims[0]));
   }
   return axis;
 }
@@ -114,7 +115,7 @@ void check_zero_point(const onnx::NodeProto& node,
     refuse(node, fmt::format("zero point must have shape {} like the scale, "
                              "got {}",
                              dims_text(scale_dims),
-                             to_text(graph.shape(node.input(2)))));
+                             to_string(graph.shape(node.input(2)))));
   }
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <octet/layers/activation.h>
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/quantization.h>
 
 #include "converters.h"
 #include "importer.h"

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/dense.h>
+#include <octet/layers/detail/einsum.h>
 #include <octet/layers/merging.h>
 #include <octet/runtime/detail/printable.h>
 

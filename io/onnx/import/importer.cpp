@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/activation.h>
+#include <octet/layers/detail/load_limits.h>
 #include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
 
@@ -28,7 +29,8 @@
 namespace octet::io::importing {
 namespace {
 
-constexpr int64_t kLargestBatch = int64_t{1} << 20;  // of OnnxOptions::batch
+constexpr int64_t kLargestBatch = int64_t{1}
+                                  << 20;  // of OnnxExportOptions::batch
 
 /// Images become channels last unless they are already in the file's order;
 /// sequences stay channels last if they are; others get the file's order.

@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include <octet/io/onnx_import.h>
+#include <octet/io/onnx.h>
 #include <octet/layers/model.h>
 #include <octet/quant/plan.h>
 

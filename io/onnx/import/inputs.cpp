@@ -102,11 +102,11 @@ InputForm form_of(const OnnxGraph& graph, const OnnxTensorInfo& input,
   }
   if (!input.shape || input.shape->empty() ||
       input.shape->size() > Shape::kMaxRank) {
-    refuse_input(input,
-                 fmt::format("must be a batch [n,...] of 1 to {} dimensions, "
-                             "got {}",
-                             static_cast<int>(Shape::kMaxRank),
-                             input.shape ? to_text(input.shape) : "no shape"));
+    refuse_input(
+        input, fmt::format("must be a batch [n,...] of 1 to {} dimensions, "
+                           "got {}",
+                           static_cast<int>(Shape::kMaxRank),
+                           input.shape ? to_string(input.shape) : "no shape"));
   }
   const int rank = static_cast<int>(input.shape->size());
   const RequiredOrder required = required_order(graph, input.name);
@@ -136,7 +136,7 @@ InputForm form_of(const OnnxGraph& graph, const OnnxTensorInfo& input,
   if (!fits) {
     throw ValueError("shape_mismatch", "OnnxImportOptions.input_shapes",
                      fmt::format("must be {} for input '{}'{}, got {}",
-                                 to_text(input.shape), printable(input.name),
+                                 to_string(input.shape), printable(input.name),
                                  first ? ", channels last and without the batch"
                                        : ", without the batch",
                                  given->to_string()));
@@ -145,7 +145,7 @@ InputForm form_of(const OnnxGraph& graph, const OnnxTensorInfo& input,
     refuse_input(input,
                  fmt::format("sizes must be known, got {}. Hint: set them in "
                              "OnnxImportOptions.input_shapes",
-                             to_text(input.shape)));
+                             to_string(input.shape)));
   }
   form.sample = Shape(std::span<const int64_t>(sample));
   return form;
@@ -222,13 +222,13 @@ std::vector<OnnxTensorInfo> with_batch_axes(
       refuse(input,
              fmt::format("has a dynamic batch, {}, but another input has no "
                          "batch axis",
-                         to_text(input.shape)));
+                         to_string(input.shape)));
     }
     if (dynamic && first_size(input) > 1) {
       refuse(input,
              fmt::format("the first axis must be the batch of all inputs, got "
                          "{} next to dynamic sizes",
-                         to_text(input.shape)));
+                         to_string(input.shape)));
     }
     if (without_batch[i] && input.shape) {
       result[i].shape->insert(result[i].shape->begin(), int64_t{1});

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
@@ -101,7 +101,7 @@ OnnxImport import_bytes(const std::string& bytes,
     };
     return with_run_hint(
         [&] { return import_batch_or_sample(load, options); },
-        [&] { return onnx_from_bytes(bytes, options.limits); });
+        [&] { return onnx_reference_from_bytes(bytes, options.limits); });
   });
 }
 

@@ -1,4 +1,4 @@
-#include <octet/io/onnx_import.h>
+#include <octet/io/onnx.h>
 #include <octet/runtime/detail/text_table.h>
 
 namespace octet::io {

@@ -86,11 +86,14 @@ Model with_quantizers(const Model& model, const std::vector<SitePlan>& sites) {
     const bool input = site.site.kind == quant::SiteKind::input;
     const auto index = static_cast<size_t>(site.site.index);
     plan.points.push_back(
-        {{site.site, "file", "scale of the file"},
-         site.layer,
-         site.config,
-         input ? groups.of(site, call->second->inputs[index].node.get())
-               : groups.unique(site.layer + "/" + site.site.parameter)});
+        {.layer = site.layer,
+         .site = site.site,
+         .config = site.config,
+         .group = input
+                      ? groups.of(site, call->second->inputs[index].node.get())
+                      : groups.unique(site.layer + "/" + site.site.parameter),
+         .rule = "file",
+         .reason = "scale of the file"});
     used.push_back(&site);
   }
   Model result = quant::apply(plan, model, Weights::share);

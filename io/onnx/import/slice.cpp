@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <octet/runtime/detail/tensor_parts.h>
 #include <octet/runtime/error.h>
 
 #include "constant_values.h"

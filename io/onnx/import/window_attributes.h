@@ -1,7 +1,7 @@
 // The window of a convolution or pooling node. Internal to io/onnx/import.
 #pragma once
 
-#include <octet/layers/padding.h>
+#include <octet/layers/convolution.h>
 
 #include "importer.h"
 

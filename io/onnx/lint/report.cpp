@@ -34,7 +34,7 @@ std::string findings_text(const std::vector<LintFinding>& findings) {
     const auto end = std::find_if(at, findings.end(), [&](const auto& other) {
       return other.id != at->id || other.hint != at->hint;
     });
-    text += fmt::format("{} {}: {}\n", at->id, to_text(at->severity),
+    text += fmt::format("{} {}: {}\n", at->id, io::to_string(at->severity),
                         text_of_rule(at->id));
     const auto count = static_cast<size_t>(end - at);
     const size_t told = count > kTold + 1 ? kTold : count;
@@ -57,7 +57,7 @@ std::string layers_text(const std::vector<LayerForecast>& layers) {
   table.add_rule("  ");
   for (const LayerForecast& layer : layers) {
     table.add_row(
-        {printable(layer.node, 50), std::string(to_text(layer.precision)),
+        {printable(layer.node, 50), std::string(to_string(layer.precision)),
          layer.group, printable(layer.reason, 120)},
         "  ");
   }
@@ -66,13 +66,13 @@ std::string layers_text(const std::vector<LayerForecast>& layers) {
 
 }  // namespace
 
-std::string_view to_text(LintSeverity severity) {
+std::string_view to_string(LintSeverity severity) {
   constexpr std::array<std::string_view, 3> kNames = {"info", "warning",
                                                       "error"};
   return kNames[static_cast<size_t>(severity)];
 }
 
-std::string_view to_text(LayerPrecision precision) {
+std::string_view to_string(LayerPrecision precision) {
   constexpr std::array<std::string_view, 3> kNames = {"FP", "INT8 in, FP out",
                                                       "INT8 in, INT8 out"};
   return kNames[static_cast<size_t>(precision)];
@@ -101,8 +101,9 @@ std::string LintReport::to_string(LintSeverity least) const {
     for (const LayerPrecision precision :
          {LayerPrecision::int8, LayerPrecision::int8_to_float,
           LayerPrecision::floating}) {
-      text += fmt::format("{} {}{}", counts[precision], to_text(precision),
-                          precision == LayerPrecision::floating ? "\n" : "; ");
+      text +=
+          fmt::format("{} {}{}", counts[precision], io::to_string(precision),
+                      precision == LayerPrecision::floating ? "\n" : "; ");
     }
   }
   return text + fmt::format("{} errors, {} warnings, {} infos for {}\n",
@@ -116,7 +117,7 @@ Config to_config(const LintReport& report) {
   for (const LintFinding& finding : report.findings) {
     findings.push_back(
         Config::Object{{"id", finding.id},
-                       {"severity", std::string(to_text(finding.severity))},
+                       {"severity", std::string(to_string(finding.severity))},
                        {"node", finding.node},
                        {"reason", finding.reason},
                        {"cure", finding.hint}});
@@ -125,7 +126,7 @@ Config to_config(const LintReport& report) {
     layers.push_back(
         Config::Object{{"node", layer.node},
                        {"op", layer.op},
-                       {"precision", std::string(to_text(layer.precision))},
+                       {"precision", std::string(to_string(layer.precision))},
                        {"group", layer.group},
                        {"reason", layer.reason}});
   }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include <octet/io/file_limits.h>
+#include <octet/runtime/file.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet::io::run {

@@ -69,7 +69,7 @@ std::string hint(const OnnxTensorInfo& input, const Tensor& x) {
                                const std::string& reason) {
   throw ShapeError(
       "shape_mismatch", fmt::format("input '{}'", input.name),
-      fmt::format("must have shape {}, got {}{}", to_text(input.shape),
+      fmt::format("must have shape {}, got {}{}", to_string(input.shape),
                   x.shape().to_string(), reason));
 }
 

@@ -1,10 +1,10 @@
-// OnnxModel: the public interface of a program.
+// OnnxReference: the public interface of a program.
 #include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <octet/io/onnx_model.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
@@ -16,34 +16,35 @@
 
 namespace octet::io {
 
-struct OnnxModel::Graph {
+struct OnnxReference::Graph {
   run::Program program;
   FileLimits limits;
 };
 
-OnnxModel::OnnxModel(std::shared_ptr<const Graph> graph)
+OnnxReference::OnnxReference(std::shared_ptr<const Graph> graph)
     : graph_(std::move(graph)) {}
 
-const std::vector<OnnxTensorInfo>& OnnxModel::inputs() const {
+const std::vector<OnnxTensorInfo>& OnnxReference::inputs() const {
   return graph_->program.inputs;
 }
 
-const std::vector<OnnxTensorInfo>& OnnxModel::outputs() const {
+const std::vector<OnnxTensorInfo>& OnnxReference::outputs() const {
   return graph_->program.outputs;
 }
 
-bool OnnxModel::has_control_flow() const {
+bool OnnxReference::has_control_flow() const {
   return std::ranges::any_of(
       graph_->program.steps,
       [](const run::PreparedNode& step) { return !step.subgraphs.empty(); });
 }
 
-std::vector<Tensor> OnnxModel::predict(std::span<const Tensor> inputs) const {
+std::vector<Tensor> OnnxReference::predict(
+    std::span<const Tensor> inputs) const {
   run::check_inputs(graph_->program, inputs);
   return run::run(graph_->program, inputs, graph_->limits);
 }
 
-Tensor OnnxModel::predict(const Tensor& input) const {
+Tensor OnnxReference::predict(const Tensor& input) const {
   if (inputs().size() != 1 || outputs().size() != 1) {
     throw ValueError("count_mismatch", "ONNX model",
                      fmt::format("must have one input and one output, got {} "
@@ -64,26 +65,27 @@ bool is_onnx_file(const std::filesystem::path& path) {
   }
 }
 
-OnnxModel onnx_from_bytes(const std::string& bytes, const FileLimits& limits) {
+OnnxReference onnx_reference_from_bytes(const std::string& bytes,
+                                        const FileLimits& limits) {
   check_limits(limits);
   return without_foreign_errors("ONNX model", [&] {
     onnx::ModelProto model = parse_onnx(bytes);
     check_onnx(model);
-    return OnnxModel(std::make_shared<const OnnxModel::Graph>(
-        OnnxModel::Graph{run::program_of(std::move(model)), limits}));
+    return OnnxReference(std::make_shared<const OnnxReference::Graph>(
+        OnnxReference::Graph{run::program_of(std::move(model)), limits}));
   });
 }
 
-OnnxModel load_onnx_reference(const std::filesystem::path& path,
-                              const FileLimits& limits) {
+OnnxReference load_onnx_reference(const std::filesystem::path& path,
+                                  const FileLimits& limits) {
   check_limits(limits);
   return without_foreign_errors("ONNX model", [&] {
     onnx::ModelProto model = read_onnx(path, limits.memory_limit);
     return with_context(
         [&] { return fmt::format("in file '{}'", path.string()); },
         [&] {
-          return OnnxModel(std::make_shared<const OnnxModel::Graph>(
-              OnnxModel::Graph{run::program_of(std::move(model)), limits}));
+          return OnnxReference(std::make_shared<const OnnxReference::Graph>(
+              OnnxReference::Graph{run::program_of(std::move(model)), limits}));
         });
   });
 }

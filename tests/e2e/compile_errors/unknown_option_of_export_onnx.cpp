@@ -1,4 +1,4 @@
-// says: OnnxOptions
+// says: OnnxExportOptions
 #include <octet/octet.h>
 
 void write(const octet::Model& model) {

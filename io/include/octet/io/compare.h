@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include <octet/io/file_limits.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/model.h>
 #include <octet/runtime/config.h>
+#include <octet/runtime/file.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet::io {
@@ -85,7 +85,7 @@ class TracedModel {
   /// Shape of the input, [n,...]; Shape::kAnySize for dynamic sizes.
   Shape input_shape() const;
   /// Returns a float32 tensor for each of values().
-  /// Throws: as Model::run() or OnnxModel::predict().
+  /// Throws: as Model::run() or OnnxReference::predict().
   std::vector<Tensor> run(const Tensor& x) const;
 
  private:

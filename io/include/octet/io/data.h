@@ -18,6 +18,22 @@
 
 namespace octet::io {
 
+// NPY, NumPy's file format for an array.
+//
+// Source: NumPy documentation, "numpy.lib.format", format versions 1.0 to 3.0.
+
+/// Reads f2, f4, f8, i1, u1, i4, i8 and booleans of either byte order. f2 and
+/// f8 become f32; f8 is rounded to nearest, ties to even, and overflows to
+/// infinity. Fortran order becomes C order.
+/// Throws: IoError (missing, unreadable); FormatError for a damaged header,
+/// another element type (objects, strings, records), more than 2^31 elements or
+/// eight dimensions, or a data size other than the header's.
+Tensor read_npy(const std::filesystem::path& path);
+
+/// Writes version 1.0, little-endian, C order; equal tensors give equal bytes.
+/// Throws: IoError; ValueError for an empty tensor.
+void write_npy(const std::filesystem::path& path, const Tensor& tensor);
+
 /// A data set with training and test parts.
 struct TrainTest {
   Dataset train;  ///< training part
@@ -174,7 +190,7 @@ TrainTest fashion_mnist(
 /// Options of open_data().
 /// Fields in order: labels, image, preprocess, usual, takes_bytes,
 /// takes_numbers, corrupt, resize, class_names, labels_optional
-struct OpenOptions {
+struct OpenDataOptions {
   /// .npy file with the labels of a single .npy file of inputs: integers [n]
   /// (classes) or f32 [n,...] (targets).
   std::filesystem::path labels = {};
@@ -232,12 +248,7 @@ struct OpenedData {
 /// different classes; ValueError for options that do not apply to the data;
 /// ShapeError; as the reader of each format.
 OpenedData open_data(const std::filesystem::path& path,
-                     const OpenOptions& options = {});
-
-/// Returns ". Hint: ..." for labels that are not classes: how to convert them
-/// (integers of another type or shape, one-hot) or else the loss for float
-/// targets, with the output `name` if not empty. All commands share this text.
-std::string labels_hint(const Tensor& labels, const std::string& name = "");
+                     const OpenDataOptions& options = {});
 
 /// Reads labels of a .npy file: integers as i64, f32 unchanged.
 /// Throws: as read_npy(); FormatError with a hint for i64 of a rank other than

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include <octet/io/file_limits.h>
 #include <octet/io/lint.h>
 #include <octet/layers/model.h>
+#include <octet/runtime/file.h>
 
 namespace octet::io {
 

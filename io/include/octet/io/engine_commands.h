@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include <octet/io/file_limits.h>
 #include <octet/io/onnx.h>
+#include <octet/runtime/file.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet::io {
@@ -44,12 +44,12 @@ struct GoldenVectors {
 };
 
 /// Runs the file on `inputs`, a tensor for each of its inputs in the file's
-/// axis order, by OnnxModel, and writes inputs and outputs into the folder
+/// axis order, by OnnxReference, and writes inputs and outputs into the folder
 /// "int8.golden" beside "int8.onnx": input_0.npy, input_0.raw, output_0.npy,
 /// ..., and load_inputs.py for polygraphy's --data-loader-script. Vectors have
 /// the types of the file; float16 is written as float32. An INT8 engine adds
 /// exactly, but may round ties between two quantized values differently.
-/// Throws: as load_onnx_reference() and OnnxModel::predict(); IoError.
+/// Throws: as load_onnx_reference() and OnnxReference::predict(); IoError.
 GoldenVectors write_golden(const std::filesystem::path& onnx,
                            std::span<const Tensor> inputs,
                            const FileLimits& limits = {});

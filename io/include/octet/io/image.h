@@ -111,16 +111,12 @@ std::string to_string(const Resize& resize);
 /// Parses the text of to_string(). Throws: ValueError, naming the filters.
 Resize resize_mode(std::string_view text);
 
-/// Checks the options of resizing to `size`.
-/// Throws: ValueError, naming `subject`, for fields out of range.
-void check_resize(std::string_view subject, Size2 size, const Resize& resize);
-
 /// Resizes an image.
 /// Shapes: u8 [h,w,c] -> u8 [size.h,size.w,c]. Values are rounded to nearest,
 /// ties up.
 /// Throws: ShapeError unless the image is [h,w,c] with at least 1 pixel;
-/// ValueError for another type or a size out of the limits of an image file,
-/// and as check_resize().
+/// ValueError for another type, a size out of the limits of an image file, or
+/// fields of `resize` out of range.
 Tensor resize_image(const Tensor& image, Size2 size, const Resize& resize = {});
 
 /// Resizes a mask of class indices, always by the nearest pixel.

@@ -6,17 +6,15 @@
 // path.
 #include <octet/io/onnx.h>
 // clang-format on
-#include <octet/io/checkpoint.h>
 #include <octet/io/compare.h>
 #include <octet/io/data.h>
 #include <octet/io/drawing.h>
-#include <octet/io/file_limits.h>
+#include <octet/io/engine_commands.h>
 #include <octet/io/image.h>
 #include <octet/io/json.h>
 #include <octet/io/keras.h>
 #include <octet/io/lint.h>
-#include <octet/io/npy.h>
-#include <octet/io/onnx_import.h>
-#include <octet/io/onnx_model.h>
+#include <octet/io/model_file.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/io/report.h>
 #include <octet/io/tensorboard.h>

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include <octet/io/file_limits.h>
 #include <octet/layers/model.h>
 #include <octet/runtime/config.h>
+#include <octet/runtime/file.h>
 
 namespace octet::io {
 

@@ -3,7 +3,9 @@
 // runtime executes in INT8, before the engine is built.
 //
 //   const io::LintReport report = io::lint_onnx("int8.onnx");
-//   if (report.count(io::LintSeverity::error) > 0) print(report.to_string());
+//   if (report.count(io::LintSeverity::error) > 0) {
+//     std::cout << report.to_string();
+//   }
 //
 // `octet lint --rules` lists the rules. Functions are stateless and
 // thread-safe.
@@ -15,10 +17,10 @@
 #include <string_view>
 #include <vector>
 
-#include <octet/io/file_limits.h>
-#include <octet/io/target.h>
+#include <octet/io/onnx.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/detail/language.h>
+#include <octet/runtime/file.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet::io {
@@ -141,9 +143,9 @@ LintFix fix_onnx_bytes(const std::string& bytes,
                        const LintOptions& options = {});
 
 /// Returns "info", "warning" or "error".
-std::string_view to_text(LintSeverity severity);
+std::string_view to_string(LintSeverity severity);
 /// Returns "INT8 in, INT8 out", "INT8 in, FP out" or "FP".
-std::string_view to_text(LayerPrecision precision);
+std::string_view to_string(LayerPrecision precision);
 /// The report as a tree for JSON.
 Config to_config(const LintReport& report);
 

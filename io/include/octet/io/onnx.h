@@ -9,12 +9,33 @@
 #include <variant>
 #include <vector>
 
-#include <octet/io/file_limits.h>
-#include <octet/io/target.h>
 #include <octet/layers/model.h>
 #include <octet/runtime/config.h>
+#include <octet/runtime/detail/language.h>
+#include <octet/runtime/file.h>
 
 namespace octet::io {
+
+// Target: the runtime that executes an exported file.
+
+/// The runtime that executes a file. Export writes files for it, lint checks
+/// files for it, drawings forecast its precisions.
+enum class Target {
+  tensorrt8,     ///< 8.4 to 8.6
+  tensorrt10,    ///< 10.x
+  tensorrt11,    ///< 11.x
+  tensorrt_rtx,  ///< TensorRT for RTX 1.x
+  onnxruntime,   ///< on x86 processors
+  openvino,      ///< on x86 processors
+  any,           ///< what all of them support; for export only
+};
+
+/// Returns the name of a target: "tensorrt10".
+/// Throws: ValueError for a value outside the enumeration.
+std::string_view to_string(Target target);
+/// Returns the target of a name.
+/// Throws: ValueError, with similar names, for an unknown name.
+Target target_named(std::string_view name);
 
 // The interface of an ONNX file: names, element types and axis order of its
 // inputs and outputs. A Model has float32 tensors with channels last, so the
@@ -96,7 +117,7 @@ bool takes_uint8(Target target);
 /// Axis order of a file's inputs and outputs. Weights and intermediate values
 /// are always channels first.
 enum class OnnxLayout {
-  /// The order of OnnxOptions::interface, channels first by default.
+  /// The order of OnnxExportOptions::interface, channels first by default.
   as_given,
   /// Images [n,c,h,w]; sequences that convolutions consume [n,c,l].
   channels_first,
@@ -106,13 +127,13 @@ enum class OnnxLayout {
 
 /// Export options. Start from the options of a target, then change fields:
 ///
-///   auto options = OnnxOptions::for_target(Target::tensorrt10);
+///   auto options = OnnxExportOptions::for_target(Target::tensorrt10);
 ///   options.opset = 17;
 ///   export_onnx(model, "int8.onnx", options);
 /// Fields in order: opset, input_name, output_name, input_names, output_names,
 /// description, classes, preprocess, resize, fold_batch_norm, weights,
 /// uint8_activations, target, float16, interface, layout, batch
-struct OnnxOptions {
+struct OnnxExportOptions {
   int opset = 13;  ///< [13, 21]; determines the IR version
   /// Name of the input of a model with a single input.
   std::string input_name = "input";
@@ -125,10 +146,10 @@ struct OnnxOptions {
   /// Class names in the order of the outputs, as in ImageFolder. Stored as a
   /// JSON list under "classes" in the file's metadata.
   std::vector<std::string> classes = {};
-  /// Preprocessing of input bytes, as in SaveOptions. Stored under "preprocess"
-  /// in the file's metadata; the graph does not apply it.
+  /// Preprocessing of input bytes, as in SaveModelOptions. Stored under
+  /// "preprocess" in the file's metadata; the graph does not apply it.
   std::string preprocess = {};
-  /// Resizing of images to the input size, as in SaveOptions. Stored under
+  /// Resizing of images to the input size, as in SaveModelOptions. Stored under
   /// "resize" in the file's metadata.
   std::string resize = {};
   /// Exports quant::fold_batch_norm(model) under the original names. TensorRT
@@ -162,7 +183,7 @@ struct OnnxOptions {
   /// Returns the best options for a target: int8 weights except for `any` and
   /// tensorrt8, folded batch normalization and uint8 activations for
   /// onnxruntime.
-  static OnnxOptions for_target(Target target);
+  static OnnxExportOptions for_target(Target target);
 
   /// Checks the options without a model, as to_onnx() does first.
   /// Throws: ValueError for an opset or batch out of range, and for options
@@ -171,7 +192,7 @@ struct OnnxOptions {
 };
 
 /// Contents of an exported file.
-struct OnnxReport {
+struct OnnxExportReport {
   int64_t bytes = 0;      ///< size of the file
   int64_t nodes = 0;      ///< number of nodes
   int64_t qdq_pairs = 0;  ///< includes weights stored as int8
@@ -179,28 +200,28 @@ struct OnnxReport {
 
 /// Result of to_onnx().
 struct OnnxFile {
-  std::string bytes;  ///< of an .onnx file
-  OnnxReport report;  ///< its size and number of nodes
+  std::string bytes;        ///< of an .onnx file
+  OnnxExportReport report;  ///< its size and number of nodes
 };
 
 /// Converts a model to ONNX. Inputs and outputs are in the model's order, with
 /// a dynamic batch; images are NCHW, sequences that convolutions consume NCL
-/// (see OnnxOptions::interface and layout), Conv weights OIHW, Gemm weights
-/// [out,in]. BatchNormalization stays a node unless folded. Quantized weights
-/// are float32 initializers followed by QuantizeLinear and DequantizeLinear,
-/// unless options.weights is int8. The bytes have passed onnx::checker and
-/// strict shape inference.
-/// Throws: ValueError for an uncalibrated quantizer (naming it), options out of
-/// range, a number of class names other than that of outputs, an interface that
-/// does not fit the model, weights that are not finite, and models that
-/// options.target does not support; UnsupportedError for a layer without an
-/// ONNX equivalent.
-OnnxFile to_onnx(const Model& model, const OnnxOptions& options = {});
+/// (see OnnxExportOptions::interface and layout), Conv weights OIHW, Gemm
+/// weights [out,in]. BatchNormalization stays a node unless folded. Quantized
+/// weights are float32 initializers followed by QuantizeLinear and
+/// DequantizeLinear, unless options.weights is int8. The bytes have passed
+/// onnx::checker and strict shape inference. Throws: ValueError for an
+/// uncalibrated quantizer (naming it), options out of range, a number of class
+/// names other than that of outputs, an interface that does not fit the model,
+/// weights that are not finite, and models that options.target does not
+/// support; UnsupportedError for a layer without an ONNX equivalent.
+OnnxFile to_onnx(const Model& model, const OnnxExportOptions& options = {});
 
 /// Writes to_onnx(model, options) to `path` atomically: an existing file is
 /// replaced as a whole or left as it is. Throws: as to_onnx(); IoError.
-OnnxReport export_onnx(const Model& model, const std::filesystem::path& path,
-                       const OnnxOptions& options = {});
+OnnxExportReport export_onnx(const Model& model,
+                             const std::filesystem::path& path,
+                             const OnnxExportOptions& options = {});
 
 /// A size, or the name of a dynamic dimension: "N", "?" without a name.
 using OnnxDim = std::variant<int64_t, std::string>;
@@ -268,11 +289,117 @@ struct OnnxSummary {
 OnnxSummary inspect_onnx(const std::filesystem::path& path);
 
 /// "[N,16,28,28]"; empty if unknown.
-std::string to_text(const OnnxShape& shape);
+std::string to_string(const OnnxShape& shape);
 
 /// The summary as a table for people, and as a tree for JSON, with shapes as
 /// lists (["N",16,28,28]) or null.
 std::string to_table(const OnnxSummary& summary);
 Config to_config(const OnnxSummary& summary);
+
+// Import of ONNX files: converts a graph of operators to a Model of layers that
+// can be trained, quantized and exported.
+//
+//   Model model = io::load_onnx("resnet18.onnx");  // of PyTorch, tf2onnx, ...
+//   const Tensor y = model.predict(x);             // x is [n,h,w,c]
+//   Model int8 = quant::quantize_model(model);
+//
+// By default, export writes images as [n,c,h,w] and chooses names. The
+// interface returned by import_onnx() preserves names, types and axis order of
+// the file:
+//
+//   io::OnnxImport read = io::import_onnx("resnet18.onnx");
+//   io::export_onnx(int8, "int8.onnx", {.interface = read.interface});
+//
+// load_onnx_reference() (onnx_model.h) runs graphs with operators that have no
+// equivalent layer.
+
+/// Options of the import.
+/// Fields in order: input_shapes, drop_quantizers, symmetric_activations,
+/// limits
+struct OnnxImportOptions {
+  /// Shape of a sample for each input in Octet's order, images [h,w,c] and
+  /// sequences [l,c]. Required for sizes that the file leaves dynamic. Shape()
+  /// leaves an input as in the file.
+  std::vector<Shape> input_shapes = {};
+  /// Imports the float model alone, for a new calibration: removes the Q/DQ
+  /// pairs of activations and replaces weights by their dequantized values.
+  /// ONNX Runtime's quantizer removes a ReLU or ReLU6 whose effect a range from
+  /// 0 has; import restores it and logs a warning. A removed Clip to other
+  /// bounds cannot be told from a range.
+  bool drop_quantizers = false;
+  /// Gives 8-bit activations with another zero point, or of uint8, the
+  /// symmetric int8 range that covers theirs, as TensorRT requires, at up to
+  /// twice the step. Weights keep their quantized values.
+  bool symmetric_activations = false;
+  /// The memory limit covers weights, computed constants and the activations of
+  /// a sample. The file is always parsed in this process.
+  FileLimits limits = {};
+};
+
+/// Result of the import of a node.
+struct OnnxNodeImport {
+  std::string node;  ///< its name, otherwise its first output
+  std::string op;    ///< operator: "Conv"
+  /// The layer that replaces the node or contains it. Empty for constants and
+  /// for nodes that only change the axis order.
+  std::string layer;
+  std::string
+      note;  ///< for people: "constant", "order of axes", "part of Gelu"
+};
+
+/// Results of the import of all nodes.
+struct OnnxImportReport {
+  std::vector<OnnxNodeImport> nodes;  ///< in the file's order
+  /// Returns a table with a line for each node.
+  std::string to_string() const;
+};
+
+/// Result of import_onnx().
+struct [[nodiscard]] OnnxImport {
+  Model model;              ///< with channels last
+  OnnxImportReport report;  ///< on every node of the file
+  /// Names, types and axis order of the file's inputs and outputs, for
+  /// OnnxExportOptions::interface and SaveModelOptions::interface.
+  OnnxInterface interface = {};
+};
+
+/// Imports a file of standard operators as a model.
+///
+/// Axis order: images are [n,h,w,c] and sequences that convolutions consume
+/// [n,l,c] in the model, [n,c,h,w] and [n,c,l] in the file. The file's
+/// transposes cancel or become Permute layers.
+/// Types: inputs of other types are float32 in the model; those of integers and
+/// bool must contain whole numbers, or 0 and 1. Integers may be moved and cast,
+/// but arithmetic with them is not supported.
+/// Batch: a fixed batch becomes dynamic. Vectors of fixed size, such as [5],
+/// get a batch axis; a dynamic [n] has a value per sample. Inputs that nothing
+/// consumes are dropped with a warning.
+/// Layers: constants are folded, and exporters' decompositions (Gelu,
+/// HardSwish, LayerNormalization, attention, a bias as Add, Flatten as Reshape)
+/// become one layer again. Layers have the names of nodes, without a leading
+/// slash and, in files with Q/DQ pairs, without "quant_"; a layer of several
+/// nodes has the name of its output, if that was named by a person. Nodes with
+/// equal weights and options become one layer, called several times.
+/// Quantization: Q/DQ pairs become quantizers with the file's scales; those of
+/// weights are fixed. Activations may have any zero point
+/// (QuantizerConfig::zero_point), weights 0, or 128 for uint8, which is
+/// equivalent. ONNX Runtime's QOperator form (QLinearConv, QGemm, ...) is
+/// imported as the equivalent pairs and operators, listed in the report;
+/// quantized values are the same except for ties.
+/// Nothing is approximated: outputs equal the file's up to the order of float
+/// sums.
+/// Throws: IoError; FormatError for an invalid file, as inspect_onnx();
+/// UnsupportedError listing all nodes that cannot be imported, each with the
+/// reason; ValueError for options that do not fit the file.
+Model load_onnx(const std::filesystem::path& path,
+                const OnnxImportOptions& options = {});
+
+/// Imports the contents of a file, such as OnnxFile::bytes.
+Model from_onnx(const std::string& bytes,
+                const OnnxImportOptions& options = {});
+
+/// Imports a file and returns a report on every node and the file's interface.
+OnnxImport import_onnx(const std::filesystem::path& path,
+                       const OnnxImportOptions& options = {});
 
 }  // namespace octet::io

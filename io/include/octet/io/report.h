@@ -23,7 +23,7 @@
 #include <octet/quant/sensitivity.h>
 #include <octet/runtime/dataset.h>
 #include <octet/runtime/program.h>
-#include <octet/train/callbacks.h>
+#include <octet/train/callback.h>
 #include <octet/train/metric.h>
 
 namespace octet::io {

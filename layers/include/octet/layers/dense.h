@@ -1,8 +1,7 @@
-// Dense and Einsum.
+// Dense: fully connected layer.
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include <octet/layers/graph.h>
 
@@ -32,34 +31,5 @@ class Dense : public LayerHandle {
   /// Checks the options. The first call creates the parameters.
   explicit Dense(const DenseOptions& options);
 };
-
-// Sums of products in Einstein notation, as numpy.einsum of two tensors.
-
-/// Axes of the two inputs and the output, one letter each, and the letters by
-/// their role in a matrix product.
-struct EinsumEquation {
-  std::string a = {},        ///< axes of the first input
-      b = {},                ///< axes of the second input
-      y = {};                ///< axes of the output
-  std::string batch = {};    ///< in both inputs and the output
-  std::string rows = {};     ///< in the first input and the output
-  std::string columns = {};  ///< in the second input and the output
-  std::string depth = {};    ///< in both inputs only, summed
-};
-
-/// Parses "bij,bjk->bik" for inputs of these ranks; "..." becomes digits. In
-/// the absence of "->", the output has the letters that occur once, sorted.
-/// Throws: ValueError unless the equation has two inputs with a letter for each
-/// axis, each letter once in a term, and sums over letters of both inputs only.
-EinsumEquation parse_einsum(std::string_view equation, int rank_a, int rank_b);
-
-/// Assigns the roles of the letters. Throws: as parse_einsum().
-EinsumEquation einsum_of(std::string a, std::string b, std::string y);
-
-/// Computes the equation by a matrix product, or by Multiply if nothing is
-/// summed: `einsum("nqhd,nkhd->nhqk", query, key)`. The first axis of all is
-/// the batch. Throws: as parse_einsum(); ShapeError for sizes that differ.
-SymbolicTensor einsum(std::string_view equation, const SymbolicTensor& a,
-                      const SymbolicTensor& b);
 
 }  // namespace octet

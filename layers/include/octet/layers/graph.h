@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
@@ -51,11 +52,6 @@ struct GraphNode {
 SymbolicTensor call(const std::shared_ptr<Layer>& layer,
                     std::vector<SymbolicTensor> inputs);
 
-/// False for every type, for a static_assert that depends on a template
-/// parameter.
-template <class>
-inline constexpr bool kIsOneInput = false;
-
 /// A callable handle to a layer, the base of `Conv2D` and others. Copies share
 /// the layer and its weights, so calling a handle twice shares the weights.
 class LayerHandle {
@@ -77,7 +73,7 @@ class LayerHandle {
   template <class Second, class... More>
   SymbolicTensor operator()(const SymbolicTensor& x, const Second&,
                             const More&...) const {
-    static_assert(kIsOneInput<Second>,
+    static_assert(sizeof(Second) == 0,  // always false
                   "a layer takes several inputs as one list: Add()({x, y})");
     return x;
   }
@@ -96,5 +92,12 @@ class LayerHandle {
 /// class name, "input_layer". Shapes: `shape` is one sample, without the batch.
 /// Throws: ShapeError for a dimension < 1.
 SymbolicTensor input(const Shape& shape, std::string name = "");
+
+/// Returns the shape and the producing layer: "[N,32,32,16] of Conv2D 'stem'".
+/// An empty handle is "empty symbolic tensor".
+std::string to_string(const SymbolicTensor& x);
+
+/// Prints to_string(x).
+std::ostream& operator<<(std::ostream& out, const SymbolicTensor& x);
 
 }  // namespace octet

@@ -3,6 +3,7 @@
 // values only. Outputs are bit-identical to the model's.
 #pragma once
 
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
@@ -89,5 +90,8 @@ class InferenceSession {
   std::vector<Shape> input_shapes_, output_shapes_;
   Program program_;
 };
+
+/// Prints a line per fused step.
+std::ostream& operator<<(std::ostream& out, const InferenceSession& session);
 
 }  // namespace octet

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,14 +14,32 @@
 #include <string_view>
 #include <vector>
 
-#include <octet/layers/clone_context.h>
 #include <octet/layers/parameter.h>
 #include <octet/runtime/config.h>
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/detail/language.h>
+#include <octet/runtime/quantization.h>
 #include <octet/runtime/rng.h>
 #include <octet/runtime/variable.h>
 
 namespace octet {
+
+// CloneContext: preserves sharing between layers while a model is cloned.
+
+/// Maps shared objects of a model to their copies, so that layers that share an
+/// object share its copy as well.
+class CloneContext {
+ public:
+  /// Returns the copy of `original`, created by `copy()` on first use.
+  template <class T, class Copy>
+  std::shared_ptr<T> shared(const T& original, Copy copy) {
+    std::shared_ptr<void>& slot = copies_[&original];
+    if (slot == nullptr) slot = std::shared_ptr<T>(copy());
+    return std::static_pointer_cast<T>(slot);
+  }
+
+ private:
+  std::map<const void*, std::shared_ptr<void>> copies_;
+};
 
 class EmitContext;
 class Layer;

@@ -14,8 +14,6 @@
 #include <octet/layers/ops.h>
 #include <octet/layers/pooling.h>
 #include <octet/layers/preprocessing.h>
-#include <octet/layers/print.h>
-#include <octet/layers/rebuild.h>
 #include <octet/layers/regularization.h>
 #include <octet/layers/reshaping.h>
 #include <octet/layers/zoo.h>

@@ -1,13 +1,16 @@
 // Model: a graph of layers, and its description.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -194,7 +197,7 @@ class [[nodiscard]] Model {
   /// Returns parameters and statistics by the names of named_parameters(). The
   /// tensors share memory with the model, as in PyTorch: clone() them for a
   /// snapshot. Not included: graph, frozen flags and quantizer scales, which
-  /// model files (octet/io/checkpoint.h) contain.
+  /// model files (octet/io/model_file.h) contain.
   StateDict state_dict() const;
   /// Copies the values of `state` into the model. All or nothing.
   /// Throws: NotFoundError for names that the model or, unless `match` is
@@ -285,6 +288,9 @@ class [[nodiscard]] Model {
   std::map<const Layer*, std::shared_ptr<Layer>> nested_;
 };
 
+/// Prints Model::summary().
+std::ostream& operator<<(std::ostream& out, const Model& model);
+
 /// A Model of consecutive layers:
 ///
 ///   Sequential model({28, 28, 1}, {Conv2D({.filters = 8}), ReLU(), Flatten(),
@@ -338,5 +344,64 @@ Config to_config(const Model& model, const LayerView& view = {});
 /// Throws: ValueError, NotFoundError, ShapeError for an invalid graph;
 /// UnsupportedError with the names of all unregistered classes.
 Model model_from_config(const Config& config);
+
+// Rebuild: state of Model::rebuild(), which builds a new model node by node.
+// Rewriters replace nodes; all other nodes are copied with weights, names and
+// flags, on demand.
+
+/// State of Model::rebuild(), passed to its rewriter.
+class Rebuild {
+ public:
+  /// The original model.
+  const Model& model() const { return model_; }
+
+  /// Returns the counterpart in the new model of a tensor computed before the
+  /// node being rewritten. Throws: ValueError for another tensor.
+  SymbolicTensor at(const SymbolicTensor& old);
+  /// Calls the copy of the node's layer on tensors of the new model.
+  SymbolicTensor call(const GraphNode& node,
+                      std::vector<SymbolicTensor> inputs);
+
+  /// The copies made so far, for a layer that shares objects with them.
+  CloneContext& context() { return context_; }
+
+  /// Returns the number of uses of a node's output: inputs of other nodes, and
+  /// outputs of the model.
+  int64_t uses(const GraphNode& node) const;
+  /// Returns whether the original model calls the layer once and no other layer
+  /// shares its parameters, so that replacing it affects nothing else.
+  bool stands_alone(const Layer& layer) const;
+
+ private:
+  friend class Model;
+  Rebuild(const Model& model, const Model::Rewriter& rewrite, Weights weights)
+      : model_(model), rewrite_(rewrite), weights_(weights), counts_(model) {}
+
+  // Usage counts in the original model.
+  struct Counts {
+    explicit Counts(const Model& model);
+    std::unordered_map<const GraphNode*, int64_t> uses;  // of every node
+    std::unordered_map<const Layer*, int64_t> calls;
+    std::unordered_map<uint64_t, int64_t> owners;  // layers per parameter
+  };
+
+  // Returns the layer's copy. finish() copies its parameters unless they are
+  // shared.
+  const std::shared_ptr<Layer>& copy_of(const Layer& layer);
+  void copy_before(size_t index);
+  void replace(size_t index, SymbolicTensor replacement);
+  void copy_parameters();
+  Model finish();
+
+  const Model& model_;
+  const Model::Rewriter& rewrite_;
+  const Weights weights_;
+  CloneContext context_;
+  std::map<const Layer*, std::shared_ptr<Layer>> copies_;
+  std::unordered_map<const GraphNode*, SymbolicTensor> made_;
+  const Counts counts_;
+  size_t next_ = 0;   // first node without a counterpart
+  size_t limit_ = 0;  // the node being rewritten
+};
 
 }  // namespace octet

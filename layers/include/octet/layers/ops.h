@@ -19,7 +19,6 @@
 #include <octet/layers/graph.h>
 #include <octet/runtime/ops/arithmetic.h>
 #include <octet/runtime/ops/nn.h>
-#include <octet/runtime/ops/window.h>
 
 namespace octet {
 
@@ -238,8 +237,14 @@ SymbolicTensor logical_xor(const SymbolicTensor& x, const SymbolicTensor& y);
 SymbolicTensor where(const SymbolicTensor& condition, const SymbolicTensor& x,
                      const SymbolicTensor& y);
 /// Multiplies matrices: [n,...,m,k] times [n,...,k,l], each transposed on
-/// request (Matmul). Other products: einsum() (dense.h).
+/// request (Matmul). Other products: einsum().
 SymbolicTensor matmul(const SymbolicTensor& a, const SymbolicTensor& b,
                       const MatmulOptions& options = {});
+
+/// Computes the equation by a matrix product, or by Multiply if nothing is
+/// summed: `einsum("nqhd,nkhd->nhqk", query, key)`. The first axis of all is
+/// the batch. Throws: as parse_einsum(); ShapeError for sizes that differ.
+SymbolicTensor einsum(std::string_view equation, const SymbolicTensor& a,
+                      const SymbolicTensor& b);
 
 }  // namespace octet

@@ -89,14 +89,8 @@ Config to_config(const Regularizer& regularizer);
 /// Parses a configuration of class "L1", "L2" or "L1L2"; null is none.
 /// Throws: ValueError for another class or a factor that is negative or not
 /// finite.
-Regularizer regularizer_from(const Config& config);
-/// Checks the factors.
-/// Throws: ValueError with subject `what` for a factor that is negative or not
-/// finite.
-void check_regularizer(const char* what, const Regularizer& regularizer);
-
-// Parameter: a tensor of a layer, the options to declare it, and a limit on the
-// total size of parameters.
+Regularizer regularizer_from_config(const Config& config);
+// Parameter: a tensor of a layer, and the options to declare it.
 
 /// A tensor of a layer, under its Keras name.
 struct Parameter {
@@ -117,42 +111,6 @@ struct ParameterOptions {
   int64_t fan_out = 0;           ///< outputs of a unit, for the initializer
   Regularizer regularizer = {};  ///< penalty on the parameter; {}: none
   int channel_axis = -1;         ///< see Parameter::channel_axis
-};
-
-/// While alive, layers built by this thread do not initialize their parameters;
-/// the caller must set all of them afterwards.
-class SkipInit {
- public:
-  /// Begins to skip initialization in this thread; objects may nest.
-  SkipInit();
-  ~SkipInit();
-  SkipInit(const SkipInit&) = delete;
-  SkipInit& operator=(const SkipInit&) = delete;
-
- private:
-  friend class Layer;
-  static bool wanted();
-
-  bool before_;
-};
-
-/// While alive, limits layers built by this thread to `elements` parameter
-/// elements in total. Declarations beyond throw ValueError before memory is
-/// allocated. For graphs from files.
-class ParameterLimit {
- public:
-  /// Begins to limit this thread; objects may nest, and all limits apply.
-  explicit ParameterLimit(int64_t elements);
-  ~ParameterLimit();
-  ParameterLimit(const ParameterLimit&) = delete;
-  ParameterLimit& operator=(const ParameterLimit&) = delete;
-
- private:
-  friend class Layer;
-  static void take(const Shape& shape);
-
-  int64_t left_;
-  ParameterLimit* before_;
 };
 
 }  // namespace octet

@@ -1,8 +1,8 @@
 // Pooling.
 #pragma once
 
+#include <octet/layers/convolution.h>
 #include <octet/layers/graph.h>
-#include <octet/layers/padding.h>
 
 namespace octet {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <octet/layers/graph.h>
-#include <octet/runtime/ops/window.h>
+#include <octet/runtime/ops/nn.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet {

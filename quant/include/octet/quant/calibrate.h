@@ -47,34 +47,6 @@ std::vector<CalibratedRange> calibrate(
 std::vector<CalibratedRange> calibrate(Model& model, const Dataset& data,
                                        const CalibrationOptions& options = {});
 
-// Steps of calibrate() with a Dataset, for distributed calibration as in
-// train::calibrate().
-
-/// Returns the calibration samples, in order, and logs the warnings.
-/// Throws: as calibrate(); ValueError for a batch size below 1.
-Dataset calibration_samples(const Model& model, const Dataset& data,
-                            const CalibrationOptions& options);
-
-/// Detects an input whose values are all equal.
-struct InputValues {
-  std::optional<float> first = {};  ///< empty before the first sample
-  /// Whether two values differ. Also set by a tensor of a single value.
-  bool varied = false;
-
-  /// Adds a batch of the input, not empty, or all values of later batches.
-  void add(const Tensor& values);
-  void add(const InputValues& later);
-};
-
-/// Runs the model on samples, batch by batch, without gradients, and summarizes
-/// its inputs.
-/// Throws: ValueError for a batch size below 1.
-std::vector<InputValues> run_samples(const Model& model, const Dataset& samples,
-                                     int64_t batch_size);
-/// Checks that each input varies over the samples.
-/// Throws: ValueError naming an input that does not vary.
-void expect_varied(const Model& model, std::span<const InputValues> inputs);
-
 // Damaged calibration samples: a single pixel of 10^6 sets the range of every
 // tensor. Calibration and the post-training methods ignore such samples with a
 // warning.
@@ -206,7 +178,7 @@ struct AutoCalibration {
 /// SQNR). With several methods, the last trial combines the method with the
 /// best SQNR for each tensor. Fewer than four samples are not split: all serve
 /// both purposes, with a warning. Prints nothing:
-/// `print(auto_calibrate(...).to_string())`.
+/// `std::cout << auto_calibrate(...).to_string()`.
 /// Throws: as calibrate(); ValueError for options out of range, no methods, a
 /// share that leaves either part empty, or a score that is NaN. Scales and
 /// switches are then restored.

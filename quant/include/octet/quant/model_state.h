@@ -12,7 +12,7 @@
 namespace octet::quant {
 
 /// A parameter or statistic of a layer, by its name in the float model.
-struct Weight {
+struct NamedWeight {
   std::string layer;      ///< name in the float model
   std::string name;       ///< "kernel"
   bool trainable = true;  ///< false: a statistic
@@ -27,7 +27,7 @@ struct ModelState {
   /// scales, switches and observations.
   Config status;
   /// In layer order; shared weights are listed for each layer.
-  std::vector<Weight> weights;
+  std::vector<NamedWeight> weights;
 };
 
 /// Returns the model's state. Tensors are shared with the model: clone them to
@@ -35,17 +35,17 @@ struct ModelState {
 /// Throws: ValueError for duplicate names of layers or quantizers.
 ModelState state_of(const Model& model);
 /// Returns the weights alone, shared with the model.
-std::vector<Weight> weights_of(const Model& model);
+std::vector<NamedWeight> weights_of(const Model& model);
 
 /// Builds a model from graph and plan, with initial weights.
 /// Throws: ValueError, NotFoundError, ShapeError for an inconsistent state;
 /// UnsupportedError for unregistered classes.
-Model rebuild(const ModelState& state);
+Model initial_model(const ModelState& state);
 
 /// Builds a model and restores its state. Takes over the state's tensors,
 /// without copying those it alone owns.
-/// Throws: as rebuild() and restore().
-Model restored(ModelState state);
+/// Throws: as initial_model() and restore().
+Model model_from_state(ModelState state);
 
 /// Restores weights and status of an equal model. All or nothing.
 /// Throws: ValueError, NotFoundError, ShapeError naming the mismatch.
@@ -53,7 +53,7 @@ void restore(Model& model, const ModelState& state);
 
 /// Assigns weights to an equal model or a counterpart. All or nothing.
 /// Throws: as restore().
-void assign_weights(Model& model, std::span<const Weight> weights);
+void assign_weights(Model& model, std::span<const NamedWeight> weights);
 
 /// Copies all weights and statistics to a counterpart or an equal model. All or
 /// nothing. Quantizer scales and frozen flags are not copied.

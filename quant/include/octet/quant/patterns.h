@@ -12,7 +12,6 @@
 #include <octet/layers/graph.h>
 #include <octet/layers/layer.h>
 #include <octet/layers/model.h>
-#include <octet/layers/rebuild.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/quantizer.h>
 #include <octet/quant/spec.h>
@@ -90,7 +89,7 @@ struct Pattern {
 std::vector<Pattern> tensorrt_patterns();
 
 /// Returns the chains that ONNX Runtime computes in integers on a CPU, for
-/// QuantConfig{.activation = {.is_signed = false}}: Q/DQ on both sides, an
+/// InsertQdqOptions{.activation = {.is_signed = false}}: Q/DQ on both sides, an
 /// unsigned range in place of ReLU. Batch normalization must be folded in the
 /// file (io::Target::onnxruntime does so).
 /// Source: ONNX Runtime 1.31's optimization of such graphs.
@@ -209,7 +208,8 @@ TransformResult transform(
 // not, to a plan and applies it.
 
 /// Options of insert_qdq() and plan_of_matches().
-struct QuantConfig {
+/// Fields in order: activation, weight, bits, skip_weight_quant_for
+struct InsertQdqOptions {
   /// Quantizers of activations: per tensor, not live.
   QuantizerConfig activation = activation_quantizer();
   /// Quantizers of weights: signed, with a live, fixed or learned scale.
@@ -220,6 +220,8 @@ struct QuantConfig {
   /// still quantized.
   std::vector<std::string> skip_weight_quant_for = {};
 };
+/// The name in Embedl Deploy.
+using QuantConfig = InsertQdqOptions;
 
 /// Returns the points of all matches with `apply` set. Rule: "pattern ConvBN";
 /// reason: the pattern's rationale. Consumers of a tensor share a quantizer.
@@ -229,13 +231,13 @@ struct QuantConfig {
 /// matches; NotFoundError, with similar names, for unknown layers and classes.
 QdqPlan plan_of_matches(const Model& model,
                         const std::vector<PatternMatch>& matches,
-                        const QuantConfig& config = {});
+                        const InsertQdqOptions& config = {});
 
 /// Returns apply(plan_of_matches(model, matches, config), model), ready for
 /// calibrate().
 /// Throws: as plan_of_matches(); ValueError for a plan without points.
 Model insert_qdq(const Model& model, const std::vector<PatternMatch>& matches,
-                 const QuantConfig& config = {});
+                 const InsertQdqOptions& config = {});
 
 /// Result of the pattern route. The plan refers to `model`, which conversions
 /// may have changed.
@@ -250,7 +252,7 @@ struct PatternPlacement {
 PatternPlacement place_by_patterns(
     const Model& model,
     const std::vector<Pattern>& patterns = tensorrt_patterns(),
-    const QuantConfig& config = {},
+    const InsertQdqOptions& config = {},
     const std::vector<Conversion>& conversions = tensorrt_conversions());
 
 }  // namespace octet::quant

@@ -1,6 +1,7 @@
 // Q/DQ plans: every Q/DQ pair of a model, with its rule and reason.
 #pragma once
 
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,13 +12,18 @@
 
 namespace octet::quant {
 
-/// A Q/DQ pair of a plan: its site, with rule and reason, and its quantizer.
-struct QdqPoint : PlacedSite {
-  std::string layer;       ///< name of the layer in the float model
-  QuantizerConfig config;  ///< of the quantizer
+/// A Q/DQ pair of a plan: its position and its quantizer.
+struct QdqPoint {
+  std::string layer;            ///< name of the layer in the float model
+  QdqSite site = {};            ///< position at the layer
+  QuantizerConfig config = {};  ///< of the quantizer
   /// Points of a group are on the same tensor and share a quantizer. Empty
   /// (hand-written plans): the group of all points on the tensor.
   std::string group = {};
+  /// "user", "case ResNetV1", "default", the id of a placement rule ("P04") or
+  /// "pattern ConvBNReLU".
+  std::string rule = {};
+  std::string reason = {};  ///< explanation for users
   bool operator==(const QdqPoint&) const = default;
 };
 
@@ -31,6 +37,9 @@ struct [[nodiscard]] QdqPlan {
   bool operator==(const QdqPlan&) const = default;
 };
 
+/// Prints a line per point: layer, site, configuration, rule, reason.
+std::ostream& operator<<(std::ostream& out, const QdqPlan& plan);
+
 /// A layer left out or a conflict resolved by a placement.
 struct PlacementNote {
   /// Kind of a note.
@@ -40,7 +49,7 @@ struct PlacementNote {
   };
   Kind kind = Kind::skipped;  ///< kind of the note
   std::string layer;          ///< name of the layer
-  std::string rule;           ///< rule that decided, as PlacedSite::rule
+  std::string rule;           ///< rule that decided, as QdqPoint::rule
   std::string text;           ///< the reason, or the conflict and its winner
   bool operator==(const PlacementNote&) const = default;
 };
@@ -63,6 +72,9 @@ struct PairCount {
   std::string to_string() const;
   bool operator==(const PairCount&) const = default;
 };
+
+/// Prints the numbers of Q/DQ pairs.
+std::ostream& operator<<(std::ostream& out, const PairCount& pairs);
 
 /// Counts the pairs. A layer called several times has an edge for each call.
 /// The model may be the float model or its counterpart:

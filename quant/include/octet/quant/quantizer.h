@@ -15,8 +15,7 @@
 
 #include <octet/layers/model.h>
 #include <octet/runtime/config.h>
-#include <octet/runtime/ops/quantization.h>
-#include <octet/runtime/quant_params.h>
+#include <octet/runtime/quantization.h>
 #include <octet/runtime/tensor.h>
 #include <octet/runtime/variable.h>
 
@@ -106,7 +105,7 @@ std::string to_string(const CalibrationOptions& options);
 Config to_config(const CalibrationOptions& options);
 /// Parses the result of to_config().
 /// Throws: ValueError, NotFoundError.
-CalibrationOptions calibration_options_from(const Config& config);
+CalibrationOptions calibration_options_from_config(const Config& config);
 
 // Quantizer: fake-quantizes a tensor.
 
@@ -191,10 +190,10 @@ struct QuantizerConfig {
 std::string_view to_string(ScaleRule rule);
 /// Returns the rule with this name (to_string()).
 /// Throws: ValueError for an unknown name.
-ScaleRule scale_rule_from(std::string_view name);
+ScaleRule scale_rule_named(std::string_view name);
 
 /// "int8 [-127,127]", "uint8 [0,255] around 113".
-std::string codes_text(const QuantizerConfig& config);
+std::string range_text(const QuantizerConfig& config);
 /// "int8 [-127,127] per channel live", "uint4 [0,15] per tensor learned".
 std::string to_string(const QuantizerConfig& config);
 

@@ -207,7 +207,7 @@ struct QuantizerFinding {
 
 /// Options of check_quantizers().
 /// Fields in order: clipped, samples, seed, batch_size
-struct CheckOptions {
+struct QuantizerCheckOptions {
   double clipped = 0.05;    ///< largest share of clipped values, (0, 1]
   int64_t samples = 256;    ///< size of the random subset; 0: all
   uint64_t seed = 0;        ///< of the subset
@@ -221,7 +221,8 @@ struct CheckOptions {
 /// Throws: ValueError for options out of range, a model without quantizers or
 /// uncalibrated, or no samples; ShapeError for samples of other shapes.
 std::vector<QuantizerFinding> check_quantizers(
-    const Model& model, const Dataset& data, const CheckOptions& options = {});
+    const Model& model, const Dataset& data,
+    const QuantizerCheckOptions& options = {});
 
 // Sparsity of pruned kernels, which training and some post-training methods
 // destroy without masks.

@@ -20,8 +20,8 @@
 
 namespace octet::quant {
 
-// QdqSite: a position at a layer where a Q/DQ pair can be inserted. PlacedSite:
-// a selected site with its reason. QdqSites: the sites of a layer class.
+// QdqSite: a position at a layer where a Q/DQ pair can be inserted. QdqSites:
+// the sites of a layer class.
 
 /// Position of a site relative to its layer.
 enum class SiteKind {
@@ -56,16 +56,6 @@ std::string to_string(const QdqSite& site);
 /// Returns the sort key of a site among the sites of its layer: inputs by
 /// index, then intermediate tensor, weights, output.
 int site_order(const QdqSite& site);
-
-/// A site selected for quantization, with the rule that selects it.
-struct PlacedSite {
-  QdqSite site;  ///< the position
-  /// "user", "case ResNetV1", "default", the id of a placement rule ("P04") or
-  /// "pattern ConvBNReLU".
-  std::string rule = {};
-  std::string reason = {};  ///< explanation for users
-  bool operator==(const PlacedSite&) const = default;
-};
 
 /// A quantization request for a layer, with the field names of NVIDIA's
 /// tensorflow-quantization.

@@ -20,8 +20,11 @@ namespace octet::quant {
 
 /// A quantizer of a layer, on an activation (QuantStub in the pattern route) or
 /// a weight (WeightFakeQuantize).
-struct PlacedQuantizer : PlacedSite {
+struct PlacedQuantizer {
+  QdqSite site;                          ///< position at the layer
   std::shared_ptr<Quantizer> quantizer;  ///< never null in a wrapper
+  std::string rule = {};                 ///< as QdqPoint::rule
+  std::string reason = {};               ///< explanation for users
 };
 
 /// A layer that wraps another. It fake-quantizes the inner layer's inputs and
@@ -42,7 +45,7 @@ class BaseQuantizeWrapper : public Layer {
   /// Throws: ValueError for a null quantizer or a negative index;
   /// UnsupportedError for a live or per-channel scale on an activation, and for
   /// an unsigned range or a rule of activations on a weight.
-  void attach(PlacedSite site, std::shared_ptr<Quantizer> quantizer);
+  void attach(PlacedQuantizer placed);
 
   /// Returns the wrapped layer.
   const Layer& inner() const { return *inner_; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
@@ -68,40 +69,7 @@ class Program {
   std::shared_ptr<const Plan> plan_;
 };
 
-/// Captures a program. For a single thread, under NoGradGuard:
-///   ProgramCapture capture;
-///   const Variable x = capture.input({1, 32, 32, 3});
-///   const Variable y = capture.call("conv", {&x, 1}, run, lasting);
-///   const Program program = capture.finish({&y, 1});
-class ProgramCapture {
- public:
-  /// An empty program.
-  ProgramCapture();
-  ~ProgramCapture();
-  ProgramCapture(const ProgramCapture&) = delete;
-  ProgramCapture& operator=(const ProgramCapture&) = delete;
-
-  /// Declares an input of the program.
-  /// Shapes: [N, ...]; the result [1, ...] has undefined contents.
-  Variable input(const Shape& shape);
-  /// Captures `function`. Its ops become steps, with fused pointwise
-  /// expressions. If it contains ops of other kinds, such as those of record(),
-  /// it becomes a single step as a whole, which calls the function that
-  /// `lasting` returns.
-  /// Throws: UnsupportedError if the first axis of the output is not the batch,
-  /// or if `function` inspects values.
-  Variable call(const std::string& name, std::span<const Variable> inputs,
-                const Program::Function& function,
-                const std::function<Program::Function()>& lasting);
-  /// Compiles the captured calls into a program with these outputs, in order.
-  /// The capture cannot be used again.
-  /// Throws: InternalError if an output is no result of input() or call();
-  /// UnsupportedError for a tensor that its consumers need in too many formats.
-  Program finish(std::span<const Variable> outputs);
-
- private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
-};
+/// Prints a line per step.
+std::ostream& operator<<(std::ostream& out, const Program& program);
 
 }  // namespace octet

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
@@ -134,21 +135,6 @@ class Index {
   int64_t entry_ = 0;
   Slice slice_;
 };
-
-/// Entries of an axis: first, first + step, ..., `count` of them.
-struct AxisPart {
-  int64_t first = 0;     ///< index of the first entry
-  int64_t count = 0;     ///< number of entries
-  int64_t step = 1;      ///< distance between entries; negative: backwards
-  bool dropped = false;  ///< a single entry; the result lacks the axis
-};
-
-/// Resolves indices against a shape: an AxisPart per axis. Slices are clipped
-/// to the axis, as in Python.
-/// Throws: ShapeError for more indices than axes or an entry out of range;
-/// ValueError for two ellipses.
-std::vector<AxisPart> parts_of(const Shape& shape,
-                               std::span<const Index> indices);
 
 // Tensor: contiguous elements of one type.
 
@@ -321,5 +307,42 @@ class [[nodiscard]] Tensor {
   Buffer* buffer_ = nullptr;
   void* data_ = nullptr;
 };
+
+// Text of tensors, shapes and element types, for logs and debugging:
+//
+//   std::cout << x << "\n" << x.shape() << "\n";
+//   log(to_string(x, {.precision = 3}));
+//
+// Tensors print as in NumPy. For fmt::format() see octet/fmt.h.
+
+/// Format of the elements of a tensor. The defaults are NumPy's.
+/// Fields in order: precision, threshold, edge_items, line_width
+struct PrintOptions {
+  /// Maximum number of digits after the decimal point, [0, 16]. Trailing zeros
+  /// are dropped.
+  int precision = 8;
+  /// Maximum number of elements that are all printed, at least 0. Larger
+  /// tensors are abbreviated.
+  int64_t threshold = 1000;
+  /// Number of entries at each end of an abbreviated axis, at least 1.
+  int64_t edge_items = 3;
+  int line_width = 75;  ///< characters, at least 1; longer rows are wrapped
+};
+
+/// Returns the elements in nested brackets with aligned columns, as
+/// numpy.array2string() does: in scientific notation if the largest magnitude
+/// is at least 1e6, the smallest below 1e-4, or their ratio above 1000. The
+/// shape follows if elements are omitted or missing, the element type unless it
+/// is f32: "[1 2 3], dtype=i8". An empty handle is "empty tensor".
+/// Throws: ValueError for options out of range.
+/// Source: NumPy 2.4, numpy/_core/arrayprint.py.
+std::string to_string(const Tensor& x, const PrintOptions& options = {});
+
+/// Prints "f32", "i8", ...
+std::ostream& operator<<(std::ostream& out, DType type);
+/// Prints "[8,28,28,1]"; unknown dimensions as N.
+std::ostream& operator<<(std::ostream& out, const Shape& shape);
+/// Prints to_string(x). Stream flags are ignored.
+std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 }  // namespace octet

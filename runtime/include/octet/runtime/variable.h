@@ -12,8 +12,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -236,5 +238,12 @@ class FloatGemmGuard {
  private:
   bool before_;
 };
+
+/// Returns the value, followed by "requires_grad" for a leaf that requires a
+/// gradient, or by the name of the op that computed it: "[1. 2.], op=relu". A
+/// deferred value is computed. An empty handle is "empty variable".
+std::string to_string(const Variable& x, const PrintOptions& options = {});
+/// Prints to_string(x). Stream flags are ignored.
+std::ostream& operator<<(std::ostream& out, const Variable& x);
 
 }  // namespace octet

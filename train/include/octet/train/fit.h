@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,17 +10,34 @@
 
 #include <octet/layers/model.h>
 #include <octet/quant/calibrate.h>
+#include <octet/quant/model_state.h>
+#include <octet/runtime/config.h>
 #include <octet/runtime/dataset.h>
 #include <octet/train/callback.h>
 #include <octet/train/communicator.h>
+#include <octet/train/data_loader.h>
 #include <octet/train/evaluate.h>
-#include <octet/train/loader.h>
+#include <octet/train/learning_rate.h>
 #include <octet/train/loss.h>
 #include <octet/train/optimizer.h>
-#include <octet/train/schedule.h>
-#include <octet/train/training_state.h>
 
 namespace octet::train {
+
+// TrainingState: the complete state of a fit, as plain values and tensors, from
+// which it resumes with the same results.
+
+/// State of a fit between two optimizer steps. Tensors may share memory with
+/// the model: clone them to preserve them.
+struct TrainingState {
+  quant::ModelState model;  ///< weights, plan and quantizers
+  /// Options, optimizer, data and names of trained parameters, which must agree
+  /// for a fit to resume.
+  Config fingerprint = {};
+  /// Epoch, batch, sums and history; the optimizer's step count and learning
+  /// rate; values of callback states.
+  Config progress = {};
+  NamedTensors tensors = {};  ///< optimizer slots and callback tensors
+};
 
 // Checkpointer: storage of training states, from which an interrupted fit
 // resumes. io::checkpoint_folder() stores them in files.
@@ -65,6 +83,15 @@ struct EpochResult {
 /// Results of the epochs of a fit, in order, including those before a resume.
 using History = std::vector<EpochResult>;
 
+/// Returns a table with a row per epoch: number from 1, loss, metrics, then
+/// those of the validation data ("val_loss", ...), the gradient norm if
+/// reported, the learning rate, and the seconds of training. An empty history
+/// is "no epochs".
+std::string to_string(const History& history);
+
+/// Prints to_string(history).
+std::ostream& operator<<(std::ostream& out, const History& history);
+
 /// Scope of the statistics of batch normalization in training.
 enum class BatchStatistics {
   per_shard,     ///< separate statistics for each shard
@@ -76,7 +103,7 @@ enum class BatchStatistics {
 /// callbacks, verbose, loss, metrics, calibrate, validation_split,
 /// validation_batch_size, class_weights, clip_norm, clip_value, gradient_norm,
 /// accumulate, augmentation, prefetch, workers, checkpoints, resume, shards,
-/// batch_statistics, renews_statistics, communicator
+/// batch_statistics, update_statistics_later, communicator
 struct FitOptions {
   int64_t epochs = 1;  ///< passes over the training data, >= 1
   /// Samples per batch, from 1 to the number of samples, a multiple of
@@ -121,7 +148,7 @@ struct FitOptions {
   int64_t accumulate = 1;
   /// Random transforms of training batches, not of validation data.
   Augmentation augmentation = {};
-  int64_t prefetch = 0;  ///< whole batches ahead; see LoaderOptions
+  int64_t prefetch = 0;  ///< whole batches ahead; see EpochLoaderOptions
   int64_t workers = 1;   ///< number of prefetch threads, [1, 64]
   /// Storage of the fit's states, such as io::checkpoint_folder().
   std::shared_ptr<Checkpointer> checkpoints = {};
@@ -141,7 +168,7 @@ struct FitOptions {
   BatchStatistics batch_statistics = BatchStatistics::per_shard;
   /// Whether the caller runs update_batch_statistics() after the fit; silences
   /// the warnings about running statistics that lag behind the weights.
-  bool renews_statistics = false;
+  bool update_statistics_later = false;
   /// Ranks that train together: a power of two, up to the number of shards. All
   /// ranks call fit() with the same model, data and options. Null: this process
   /// alone.

@@ -13,7 +13,7 @@
 
 #include <octet/layers/model.h>
 #include <octet/runtime/dataset.h>
-#include <octet/runtime/ops/loss.h>
+#include <octet/runtime/ops/nn.h>
 #include <octet/runtime/variable.h>
 #include <octet/train/metric.h>
 
@@ -34,8 +34,8 @@ class Loss;
 
 /// Labels and metrics of a Loss.
 struct LossTraits {
-  LabelKind targets = LabelKind::any;  ///< kind of labels it requires
-  Metrics metrics = {};                ///< default metrics of the loss
+  LabelKind labels = LabelKind::any;  ///< kind of labels it requires
+  Metrics metrics = {};               ///< default metrics of the loss
   /// For LabelKind::class_index: label that is excluded from the loss.
   std::optional<int64_t> ignore_label = {};
   /// Returns the variant of the loss for an output activation, see
@@ -63,7 +63,7 @@ class Loss {
   /// Returns the name, such as "huber".
   const std::string& name() const { return name_; }
   /// Returns LossTraits::targets.
-  LabelKind targets() const { return traits_.targets; }
+  LabelKind labels() const { return traits_.labels; }
   /// Returns LossTraits::metrics.
   const Metrics& metrics() const { return traits_.metrics; }
   /// Returns LossTraits::ignore_label.
@@ -139,7 +139,7 @@ Variable mean_loss(const Variable& losses, const Tensor& weights = {});
 
 namespace losses {
 
-// The ops of octet/runtime/ops/loss.h on the labels of a batch, per sample.
+// The ops of octet/runtime/ops/nn.h on the labels of a batch, per sample.
 // Unless `from_logits` is set, fit() and evaluate() detect from the end of the
 // model whether its outputs are logits. Elsewhere, and if the end is not
 // conclusive, logits are assumed: outputs of a softmax, and rows that all sum
@@ -288,4 +288,31 @@ inline Metric MeanSquaredError() { return mean_squared_error(); }
 inline Metric MeanAbsoluteError() { return mean_absolute_error(); }
 
 }  // namespace metrics
+// Conversion between models that end in logits and models that end in
+// probabilities (softmax or sigmoid).
+
+/// Returns the Keras name of the activation of the model's single output. The
+/// activation may be a layer or the option `activation` of a layer, inside a
+/// wrapper or a nested model, and followed by layers that only reshape.
+/// "sigmoid", "relu", ...; "softmax" only for a softmax over a sample's last
+/// axis; "linear" for logits of a linear layer, or of a layer with an option
+/// `activation`; "" for functions without a name, and for other layers.
+/// Throws: ValueError for several outputs.
+std::string output_activation(const Model& model);
+/// As above, for output number `output`.
+/// Throws: ValueError for an index out of range.
+std::string output_activation(const Model& model, size_t output);
+
+/// Returns a copy of a model without its final softmax or sigmoid, with the
+/// same weights, scales and layer names. A model that ends in logits is copied
+/// unchanged. Accepts float and quantized models.
+/// Throws: ValueError for any other output.
+Model logits_model(const Model& model);
+
+/// Returns a copy of a model that ends in logits, followed by a softmax over
+/// the last axis, or by a sigmoid for a single value per sample. A model that
+/// ends in a softmax or sigmoid is copied unchanged. Accepts float and
+/// quantized models. Throws: ValueError for any other output.
+Model probability_model(const Model& model);
+
 }  // namespace octet::train

@@ -19,8 +19,8 @@
 #include <octet/quant/plan.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/quant/quantizer.h>
+#include <octet/train/learning_rate.h>
 #include <octet/train/optimizer.h>
-#include <octet/train/schedule.h>
 
 namespace octet::train {
 

@@ -6,17 +6,11 @@
 #include <octet/train/evaluate.h>
 // clang-format on
 #include <octet/train/callback.h>
-#include <octet/train/callbacks.h>
 #include <octet/train/communicator.h>
 #include <octet/train/data_loader.h>
 #include <octet/train/fit.h>
 #include <octet/train/learning_rate.h>
-#include <octet/train/loader.h>
-#include <octet/train/logits.h>
 #include <octet/train/loss.h>
 #include <octet/train/metric.h>
 #include <octet/train/optimizer.h>
-#include <octet/train/print.h>
 #include <octet/train/qat_preset.h>
-#include <octet/train/schedule.h>
-#include <octet/train/training_state.h>

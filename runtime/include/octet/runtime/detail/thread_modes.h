@@ -11,13 +11,14 @@ namespace octet {
 class CrossShardReduction;
 
 struct ThreadModes {
-  bool records = true;                         ///< false within a NoGradGuard
-  bool eager = false;                          ///< EagerGuard
-  bool float_codes = false;                    ///< FloatGemmGuard
-  int threads = 0;                             ///< ThreadLimit; 0: all
-  CrossShardReduction* batch_parts = nullptr;  ///< BatchPartsGuard
-  const void* model_in_shards = nullptr;       ///< model of the running shards
-  const std::string* layer = nullptr;          ///< LayerScope
+  bool records = true;       ///< false within a NoGradGuard
+  bool eager = false;        ///< EagerGuard
+  bool float_codes = false;  ///< FloatGemmGuard
+  int threads = 0;           ///< ThreadLimit; 0: all
+  CrossShardReduction* cross_shard_reduction =
+      nullptr;                            ///< CrossShardReductionGuard
+  const void* model_in_shards = nullptr;  ///< model of the running shards
+  const std::string* layer = nullptr;     ///< LayerScope
 };
 
 /// The modes of this thread, readable and writable.

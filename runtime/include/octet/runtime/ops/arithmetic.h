@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -183,5 +184,58 @@ Variable compare(Comparison comparison, const Variable& x, const Variable& y);
 /// x where the condition is nonzero, else y; gradients likewise. Unselected
 /// values may be NaN. Throws: ShapeError.
 Variable where(const Variable& condition, const Variable& x, const Variable& y);
+
+/// Further names of absolute(), negate() and power(). pow() and neg() are
+/// PyTorch's names.
+inline Variable abs(const Variable& x) { return absolute(x); }
+inline Variable negative(const Variable& x) { return negate(x); }
+inline Variable neg(const Variable& x) { return negate(x); }
+inline Variable pow(const Variable& x, float exponent) {
+  return power(x, exponent);
+}
+/// 1 / x.
+Variable reciprocal(const Variable& x);
+/// 1 / sqrt(x).
+Variable rsqrt(const Variable& x);
+/// Limits x to [min, max]; each bound is optional. NaN stays NaN. The gradient
+/// at a bound is half, as in maximum().
+/// Throws: ValueError for NaN bounds or min > max.
+Variable clip(const Variable& x, std::optional<float> min,
+              std::optional<float> max);
+/// x * scale + offset. `scale` and `offset` have a single number, or one for
+/// each entry of the last axis. Throws: ShapeError for other numbers.
+Variable affine(const Variable& x, const std::vector<float>& scale,
+                const std::vector<float>& offset);
+
+/// Indices of the largest and the smallest entries along an axis, the first of
+/// equal ones, as f32. The last index if there is none because of NaN. Their
+/// gradient is zero. Throws: as max().
+Variable argmax(const Variable& x, int axis = -1,
+                Keepdims keepdims = Keepdims::no);
+Variable argmin(const Variable& x, int axis = -1,
+                Keepdims keepdims = Keepdims::no);
+/// log(sum(exp(x))), without overflow. Throws: as max().
+Variable logsumexp(const Variable& x, const std::vector<int>& axes,
+                   Keepdims keepdims = Keepdims::no);
+
+/// Comparisons, elementwise: 1 if true, otherwise 0; NaN compares unequal to
+/// everything. The gradient is zero. Throws: ShapeError.
+Variable equal(const Variable& x, const Variable& y);
+Variable equal(const Variable& x, float y);
+Variable not_equal(const Variable& x, const Variable& y);
+Variable not_equal(const Variable& x, float y);
+Variable greater(const Variable& x, const Variable& y);
+Variable greater(const Variable& x, float y);
+Variable greater_equal(const Variable& x, const Variable& y);
+Variable greater_equal(const Variable& x, float y);
+Variable less(const Variable& x, const Variable& y);
+Variable less(const Variable& x, float y);
+Variable less_equal(const Variable& x, const Variable& y);
+Variable less_equal(const Variable& x, float y);
+/// Logical functions of comparison results, 1 or 0. Throws: ShapeError.
+Variable logical_and(const Variable& x, const Variable& y);
+Variable logical_or(const Variable& x, const Variable& y);
+Variable logical_xor(const Variable& x, const Variable& y);
+Variable logical_not(const Variable& x);
 
 }  // namespace octet

@@ -1,9 +1,12 @@
 // Reshaping, reordering, slicing, padding and resizing, without parameters.
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
+#include <string>
 #include <vector>
 
-#include <octet/runtime/ops/window.h>
+#include <octet/runtime/ops/nn.h>
 #include <octet/runtime/variable.h>
 
 namespace octet {
@@ -95,4 +98,64 @@ Variable resize2d(const Variable& x, Size2 size,
 /// Throws: ShapeError if x does not broadcast to `shape`.
 Variable broadcast_to(const Variable& x, const Shape& shape);
 
+// Functions named as in keras.ops and NumPy. Axis 0 is an axis like any other;
+// negative axes count from the end.
+
+/// Moves an axis to position `destination`; the others keep their order.
+/// Throws: ShapeError for an axis that does not exist.
+Variable moveaxis(const Variable& x, int source, int destination);
+/// Exchanges two axes. Throws: as moveaxis().
+Variable swapaxes(const Variable& x, int axis1, int axis2);
+/// Removes axes of size 1. Throws: ShapeError for an axis of another size.
+Variable squeeze(const Variable& x, const std::vector<int>& axes);
+/// Inserts an axis of size 1 as axis `axis` of the result. Throws: ShapeError.
+Variable expand_dims(const Variable& x, int axis);
+/// Merges all axes of each sample. Shapes: [n,...] -> [n,size].
+/// Throws: ShapeError for rank 0.
+Variable flatten(const Variable& x);
+/// Moves blocks of channels to blocks of pixels, as tf.nn.depth_to_space:
+/// [n,h,w,b*b*c] -> [n,b*h,b*w,c]; space_to_depth() is the inverse.
+/// Throws: ShapeError for inputs other than images or sizes that a block does
+/// not divide.
+Variable depth_to_space(const Variable& x, int64_t block_size);
+Variable space_to_depth(const Variable& x, int64_t block_size);
+
+/// Joins tensors of one shape along a new axis.
+/// Throws: ValueError without inputs; ShapeError.
+Variable stack(const std::vector<Variable>& inputs, int axis);
+/// Splits an axis into `sections` equal parts, or in front of each index; a
+/// list in braces contains indices. Throws: ShapeError if `sections` does not
+/// divide the size, or unless the indices ascend within the axis.
+std::vector<Variable> split(const Variable& x, int64_t sections, int axis);
+std::vector<Variable> split(const Variable& x,
+                            const std::vector<int64_t>& indices, int axis);
+std::vector<Variable> split(const Variable& x,
+                            std::initializer_list<int64_t> indices, int axis);
+/// gather() with the axis last: entries of an axis by index, in that order.
+/// Throws: ShapeError if out of range.
+Variable take(const Variable& x, std::vector<int64_t> indices, int axis);
+/// Selects shape[i] entries of each axis i, beginning with start[i]; -1 selects
+/// all remaining entries. Throws: ShapeError if out of range.
+Variable slice(const Variable& x, const std::vector<int64_t>& start,
+               const std::vector<int64_t>& shape);
+/// Reverses an axis. Throws: ShapeError.
+Variable flip(const Variable& x, int axis);
+/// Repeats each entry of an axis `repeats` times, [a,b] -> [a,a,b,b].
+/// Throws: ShapeError; ValueError for repeats < 1 or more than 2^20 entries.
+Variable repeat(const Variable& x, int64_t repeats, int axis);
+/// Repeats x as a whole along each axis, [a,b] -> [a,b,a,b].
+/// Throws: as repeat(); ShapeError unless there is a number for each axis.
+Variable tile(const Variable& x, const std::vector<int64_t>& repeats);
+/// Rotates entries along an axis: [a,b,c] -> [c,a,b] for a shift of 1.
+/// Throws: ShapeError.
+Variable roll(const Variable& x, int64_t shift, int axis);
+
+/// Pads each axis with `value` (mode "constant"), or with entries of the axis:
+/// "edge" repeats the border, "reflect" mirrors without it, "symmetric" mirrors
+/// with it, "wrap" continues at the other end. `pad_width` has an entry for
+/// each axis. Throws: ShapeError for other numbers, or an axis that is too
+/// small for its mode; ValueError for an unknown mode or negative widths.
+/// Source: numpy.pad.
+Variable pad(const Variable& x, const std::vector<Ends>& pad_width,
+             const std::string& mode = "constant", float value = 0);
 }  // namespace octet

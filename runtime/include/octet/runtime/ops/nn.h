@@ -1,14 +1,85 @@
 // Ops of networks: products, pooling, normalization, activations, dropout.
 #pragma once
 
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
+#include <vector>
 
-#include <octet/runtime/ops/window.h>
 #include <octet/runtime/rng.h>
+#include <octet/runtime/tensor.h>
 #include <octet/runtime/variable.h>
 
 namespace octet {
+
+// Sliding windows over images and sequences: sizes, strides, padding.
+
+/// Elements added or removed at the ends of an axis. As in Keras: `1` applies
+/// to both ends, `{0, 1}` only to the last.
+struct Ends {
+  int64_t begin = 0;  ///< elements before the first
+  int64_t end = 0;    ///< elements after the last
+
+  constexpr Ends() = default;
+  constexpr Ends(Count auto both) : Ends(both, both) {}
+  constexpr Ends(Count auto before, Count auto behind)
+      : begin(static_cast<int64_t>(before)),
+        end(static_cast<int64_t>(behind)) {}
+  bool operator==(const Ends&) const = default;
+};
+
+/// Pixels added or removed around an image. As in Keras: `1` applies to all
+/// sides, `{1, 2}` is 1 above and below and 2 left and right, `{{0, 1}, {2,
+/// 3}}` is top and bottom, left and right; also written `{0, 1, 2, 3}`.
+struct Pads {
+  int64_t top = 0;     ///< rows above the first
+  int64_t bottom = 0;  ///< rows below the last
+  int64_t left = 0;    ///< columns before the first
+  int64_t right = 0;   ///< columns after the last
+
+  /// Rows above and below, or columns left and right.
+  using Ends = octet::Ends;
+
+  constexpr Pads() = default;
+  constexpr Pads(Count auto all) : Pads(all, all) {}
+  constexpr Pads(Count auto rows, Count auto columns)
+      : Pads(rows, rows, columns, columns) {}
+  constexpr Pads(Ends rows, Ends columns)
+      : Pads(rows.begin, rows.end, columns.begin, columns.end) {}
+  constexpr Pads(Count auto above, Count auto below, Count auto before,
+                 Count auto behind)
+      : top(static_cast<int64_t>(above)),
+        bottom(static_cast<int64_t>(below)),
+        left(static_cast<int64_t>(before)),
+        right(static_cast<int64_t>(behind)) {}
+  bool operator==(const Pads&) const = default;
+};
+
+/// Positions of the windows of a convolution or pooling over images.
+/// Fields in order: strides, dilation, pads
+struct WindowOptions {
+  Size2 strides{1, 1};   ///< distance between windows, [1, kMaxWindow]
+  Size2 dilation{1, 1};  ///< distance between taps, [1, kMaxWindow]
+  Pads pads{};           ///< padding around the image, [0, kMaxWindow]
+};
+
+/// Positions of the windows of a convolution or pooling over sequences.
+struct WindowOptions1D {
+  int64_t stride = 1;    ///< distance between windows, [1, kMaxWindow]
+  int64_t dilation = 1;  ///< distance between taps, [1, kMaxWindow]
+  Ends pads{};           ///< padding at the ends, [0, kMaxWindow]
+};
+
+/// Largest size, stride, dilation and padding of a window; keeps products and
+/// sums within 64 bits.
+inline constexpr int64_t kMaxWindow = int64_t{1} << 31;
+
+/// Number of window positions along one axis; 0 if the window does not fit.
+/// `pads` is the total padding of both ends.
+/// Throws: ValueError for a stride < 1, or anything above kMaxWindow.
+int64_t window_positions(int64_t size, int64_t window, int64_t stride,
+                         int64_t dilation, int64_t pads);
 
 // Convolutions of images [n,h,w,c] and sequences [n,l,c].
 
@@ -193,6 +264,7 @@ Variable softplus(const Variable& x);
 Variable softsign(const Variable& x);
 /// exp(x).
 Variable exponential(const Variable& x);
+inline Variable exp(const Variable& x) { return exponential(x); }
 
 // Softmax.
 
@@ -216,5 +288,134 @@ Variable dropout(const Variable& x, float rate, const Rng& rng,
 /// Adds normal noise of mean 0. Throws: ValueError unless stddev is finite
 /// and >= 0.
 Variable gaussian_noise(const Variable& x, float stddev, const Rng& rng);
+
+/// Further activation functions. Source: keras.ops, with default arguments.
+/// silu() and hard_silu() are swish() and hard_swish(); celu() is elu().
+inline Variable silu(const Variable& x) { return swish(x); }
+inline Variable hard_silu(const Variable& x) { return hard_swish(x); }
+inline Variable celu(const Variable& x) { return elu(x); }
+/// min(max(x, 0), 6).
+inline Variable relu6(const Variable& x) { return relu(x, 6); }
+/// gelu() with or without the approximation by tanh.
+inline Variable gelu(const Variable& x, bool approximate) {
+  return gelu(x, approximate ? GeluForm::tanh_approximate : GeluForm::exact);
+}
+/// log(sigmoid(x)).
+Variable log_sigmoid(const Variable& x);
+/// x * tanh(softplus(x)). Source: Misra 2019, arXiv 1908.08681.
+Variable mish(const Variable& x);
+/// The logarithm of softmax(). Throws: as softmax().
+Variable log_softmax(const Variable& x, int axis = -1);
+/// Divides by the Euclidean norm over axes, or by epsilon if that is larger.
+/// Throws: as sum().
+Variable normalize(const Variable& x, const std::vector<int>& axes,
+                   float epsilon = 1e-12f);
+
+// Loss functions. Computed in double precision from f32 values; targets, labels
+// and weights get no gradient.
+
+/// Reduction of the losses l of n samples with weights w (default 1).
+enum class Reduction {
+  mean,  ///< sum(w * l) / n -> []; Keras' "sum_over_batch_size"
+  none,  ///< w * l -> [n]
+};
+
+/// Sample weights and reduction of a loss.
+/// Fields in order: weights, reduction
+struct LossOptions {
+  Tensor weights = {};  ///< of samples, f32 [n], finite, >= 0; empty: all 1
+  Reduction reduction = Reduction::mean;  ///< of the losses of the samples
+};
+
+/// Options of the cross-entropy losses.
+/// Fields in order: label_smoothing, from_logits, ignore_label
+struct CrossEntropyOptions {
+  /// Share of the target distributed evenly over the classes (in
+  /// binary_cross_entropy: over 0 and 1), in [0, 1]. Default: 0.
+  float label_smoothing = 0.0f;
+  /// Whether outputs are logits (default) or probabilities after softmax
+  /// (sigmoid in binary_cross_entropy). For probabilities, the gradient is
+  /// taken with respect to the logits if they were computed by softmax(), else
+  /// through probabilities clipped at 1e-7, as in Keras.
+  std::optional<bool> from_logits = {};
+  /// Class index of positions to ignore, such as 255 in Pascal VOC masks. For
+  /// softmax_cross_entropy() only. Default: none.
+  std::optional<int64_t> ignore_label = {};
+};
+
+/// -log softmax(logits)[label], averaged over the positions (pixels) of a
+/// sample that are not ignored. A sample without any has loss 0.
+/// Shapes: outputs [n,...,classes] (f32), labels [n,...] (i64) -> [] or [n].
+/// Throws: ShapeError; ValueError for a label outside [0, classes), options out
+/// of range, or from_logits with outputs of softmax().
+Variable softmax_cross_entropy(const Variable& outputs, const Tensor& labels,
+                               const CrossEntropyOptions& options = {},
+                               const LossOptions& loss_options = {});
+
+/// -sum(targets * log softmax(logits)), averaged over the positions of a
+/// sample. Targets of a position should sum to 1 (not checked).
+/// Shapes: outputs and targets [n,...,classes] (f32) -> [] or [n].
+/// Throws: ShapeError; ValueError for options out of range, an ignore_label, or
+/// from_logits with outputs of softmax().
+Variable categorical_cross_entropy(const Variable& outputs,
+                                   const Tensor& targets,
+                                   const CrossEntropyOptions& options = {},
+                                   const LossOptions& loss_options = {});
+
+/// Mean over a sample of -t log s - (1 - t) log(1 - s), with s the sigmoid of a
+/// logit and t its target.
+/// Shapes: outputs [n,...], targets of the same shape (f32) -> [] or [n].
+/// Throws: as categorical_cross_entropy, for sigmoid().
+Variable binary_cross_entropy(const Variable& outputs, const Tensor& targets,
+                              const CrossEntropyOptions& options = {},
+                              const LossOptions& loss_options = {});
+
+/// Mean over a sample of (output - target)^2.
+/// Shapes: outputs [n,...], targets of the same shape (f32) -> [] or [n].
+/// Throws: ShapeError; ValueError for weights out of range.
+Variable mean_squared_error(const Variable& outputs, const Tensor& targets,
+                            const LossOptions& loss_options = {});
+
+/// Mean over a sample of |output - target|; the gradient at 0 is 0.
+/// Shapes and throws: as mean_squared_error.
+Variable mean_absolute_error(const Variable& outputs, const Tensor& targets,
+                             const LossOptions& loss_options = {});
+
+/// Options of huber().
+struct HuberOptions {
+  float delta = 1.0f;  ///< end of the quadratic range, > 0, finite
+};
+/// Mean over a sample of e^2 / 2 for |e| <= delta, else delta * |e| - delta^2 /
+/// 2.
+/// Shapes and throws: as mean_squared_error; ValueError for delta.
+/// Source: Huber, "Robust estimation of a location parameter", 1964, with the
+/// factors of Keras.
+Variable huber(const Variable& outputs, const Tensor& targets,
+               const HuberOptions& options = {},
+               const LossOptions& loss_options = {});
+
+/// Options of distillation_loss().
+/// Fields in order: temperature, alpha, label_smoothing, from_logits,
+/// teacher_from_logits
+struct DistillationOptions {
+  float temperature = 1.0f;      ///< T > 0, finite
+  float alpha = 0.5f;            ///< weight of the teacher's term, [0, 1]
+  float label_smoothing = 0.0f;  ///< of `labels`, as in CrossEntropyOptions
+  std::optional<bool> from_logits = {};          ///< as in CrossEntropyOptions
+  std::optional<bool> teacher_from_logits = {};  ///< likewise for `teacher`
+};
+/// (1 - alpha) * softmax_cross_entropy
+///   + alpha * T^2 * KL(softmax(teacher / T) || softmax(logits / T)).
+/// Shapes: outputs and teacher [n,classes], labels [n] (i64) -> [] or [n].
+/// Throws: ShapeError; ValueError for a label or options out of range.
+/// Source: Hinton, Vinyals and Dean, arXiv 1503.02531, section 2.
+Variable distillation_loss(const Variable& outputs, const Tensor& teacher,
+                           const Tensor& labels,
+                           const DistillationOptions& options = {},
+                           const LossOptions& loss_options = {});
+
+/// l1 * sum |x| + l2 * sum x^2; the gradient of |x| at 0 is 0.
+/// Shapes: any -> [].
+Variable regularization_loss(const Variable& x, float l1, float l2);
 
 }  // namespace octet

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include <octet/io/file_limits.h>
 #include <octet/io/onnx.h>
+#include <octet/runtime/file.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet::io {
@@ -24,7 +24,7 @@ namespace octet::io {
 /// matrix products add float32 in float32, statistics in float64; results do
 /// not depend on the number of threads. Copies share the graph. predict() is
 /// thread-safe. docs/guides/onnx-run.md lists the operators.
-class OnnxModel {
+class OnnxReference {
  public:
   /// Return the inputs, without those that have an initializer, and the
   /// outputs, in the file's order.
@@ -49,12 +49,12 @@ class OnnxModel {
   Tensor predict(const Tensor& input) const;
 
  private:
-  friend OnnxModel onnx_from_bytes(const std::string& bytes,
-                                   const FileLimits& limits);
-  friend OnnxModel load_onnx_reference(const std::filesystem::path& path,
-                                       const FileLimits& limits);
+  friend OnnxReference onnx_reference_from_bytes(const std::string& bytes,
+                                                 const FileLimits& limits);
+  friend OnnxReference load_onnx_reference(const std::filesystem::path& path,
+                                           const FileLimits& limits);
   struct Graph;
-  explicit OnnxModel(std::shared_ptr<const Graph> graph);
+  explicit OnnxReference(std::shared_ptr<const Graph> graph);
   std::shared_ptr<const Graph> graph_;
 };
 
@@ -69,11 +69,11 @@ bool is_onnx_file(const std::filesystem::path& path);
 /// Throws: IoError; FormatError; UnsupportedError listing all operators, with a
 /// node of each, and all element types that Octet does not run; ValueError for
 /// limits out of range.
-OnnxModel load_onnx_reference(const std::filesystem::path& path,
-                              const FileLimits& limits = {});
+OnnxReference load_onnx_reference(const std::filesystem::path& path,
+                                  const FileLimits& limits = {});
 /// Loads the contents of a file, such as OnnxFile::bytes, without external
 /// data.
-OnnxModel onnx_from_bytes(const std::string& bytes,
-                          const FileLimits& limits = {});
+OnnxReference onnx_reference_from_bytes(const std::string& bytes,
+                                        const FileLimits& limits = {});
 
 }  // namespace octet::io

@@ -11,17 +11,17 @@
 #include <string>
 #include <vector>
 
-#include <octet/io/file_limits.h>
 #include <octet/io/keras.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/model.h>
+#include <octet/runtime/file.h>
 #include <octet/train/fit.h>
 
 namespace octet::io {
 
 /// Options of save_model().
 /// Fields in order: classes, preprocess, resize, interface, training
-struct SaveOptions {
+struct SaveModelOptions {
   /// Class names in the order of the outputs, as in ImageFolder.
   std::vector<std::string> classes = {};
   /// Preprocessing of images in training: a name that preprocess_mode()
@@ -43,7 +43,7 @@ struct SaveOptions {
 /// ".", not UTF-8 or duplicate, a wrong number of class names, an unknown
 /// `preprocess` or `resize`, or an `interface` that does not fit the model.
 void save_model(const Model& model, const std::filesystem::path& path,
-                const SaveOptions& options = {});
+                const SaveModelOptions& options = {});
 
 /// Returns the class names in a file of save_model() or export_onnx(); empty if
 /// there are none or for other files.
