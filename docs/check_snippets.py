@@ -25,7 +25,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MODULES = ["runtime", "layers", "quant", "train", "io"]
+MODULES = ["runtime", "layers", "quant", "session", "train", "io"]
 
 # Names that fragments may use without a declaration.
 PRELUDE = """

@@ -23,7 +23,8 @@ PLACES = {  # outside docs/; file in the repository: page of the site
     "benchmarks/README.md": "benchmarks/README.md",
     "examples/README.md": "examples/README.md",
     **{f"{module}/README.md": f"modules/{module}.md"
-       for module in ("runtime", "layers", "quant", "train", "io", "tests")},
+       for module in ("runtime", "layers", "quant", "session", "train", "io",
+                      "tests")},
 }
 LANGUAGES = {".cpp": "cpp", ".h": "cpp", ".inl": "cpp", ".sh": "bash",
              ".py": "python", ".txt": "cmake", ".cmake": "cmake",

@@ -1,19 +1,20 @@
-// CRC-32C (Castagnoli). Internal to io.
+// CRCs of TensorBoard's records. Internal to io.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
-namespace octet::io {
+#include <octet/runtime/detail/crc32c.h>
 
-/// Source: RFC 3720, section 12.1: reflected polynomial 0x82f63b78, all ones
-/// before and after.
-uint32_t crc32c(std::string_view bytes);
+namespace octet::io {
 
 /// CRC as stored in a record: masked, because a CRC of data that contains CRCs
 /// is weak.
 /// Source: TensorFlow, "TFRecord and tf.train.Example", TFRecords format
 /// details.
-uint32_t masked_crc32c(std::string_view bytes);
+inline uint32_t masked_crc32c(std::string_view bytes) {
+  const uint32_t crc = crc32c(bytes);
+  return (crc >> 15 | crc << 17) + 0xa282ead8u;
+}
 
 }  // namespace octet::io

@@ -80,6 +80,7 @@ struct Magic {
   size_t at = 0;
 };
 constexpr Magic kMagics[] = {
+    {"\x89OCTET", FileKind::octet_model},
     {"\x93NUMPY", FileKind::npy},
     {"\x89PNG\r\n\x1a\n", FileKind::png},
     {"\xff\xd8\xff", FileKind::jpeg},

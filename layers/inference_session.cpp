@@ -113,11 +113,13 @@ Program compile_owned(Model&& model, const SessionOptions& options) {
       });
 }
 
-std::vector<std::string> names_of(std::span<const SymbolicTensor> tensors) {
-  std::vector<std::string> names;
-  for (const SymbolicTensor& t : tensors)
-    names.push_back(t.node->layer->name());
-  return names;
+std::vector<TensorSpec> specs_of(std::span<const SymbolicTensor> tensors) {
+  std::vector<TensorSpec> specs;
+  for (const SymbolicTensor& t : tensors) {
+    specs.push_back({.shape = t.shape().slice(1, t.shape().rank()),
+                     .name = t.node->layer->original_name()});
+  }
+  return specs;
 }
 
 }  // namespace
@@ -144,7 +146,8 @@ InferenceSession::InferenceSession(const Model& model,
                                    const SessionOptions& options)
     : name_(model.name()),
       options_(options),
-      input_names_(names_of(model.inputs())),
+      inputs_(specs_of(model.inputs())),
+      outputs_(specs_of(model.outputs())),
       input_shapes_(shapes_of(model.inputs())),
       output_shapes_(shapes_of(model.outputs())),
       program_(model.compile(options)) {}
@@ -152,7 +155,8 @@ InferenceSession::InferenceSession(const Model& model,
 InferenceSession::InferenceSession(Model&& model, const SessionOptions& options)
     : name_(model.name()),
       options_(options),
-      input_names_(names_of(model.inputs())),
+      inputs_(specs_of(model.inputs())),
+      outputs_(specs_of(model.outputs())),
       input_shapes_(shapes_of(model.inputs())),
       output_shapes_(shapes_of(model.outputs())),
       program_(compile_owned(std::move(model), options)) {}
@@ -164,7 +168,7 @@ void InferenceSession::expect_inputs(std::span<const Tensor> inputs) const {
                                  input_shapes_.size(), inputs.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    expect_fits(inputs[i], input_shapes_[i], input_names_[i]);
+    expect_fits(inputs[i], input_shapes_[i], inputs_[i].name);
     if (inputs[i].shape()[0] != inputs[0].shape()[0]) {
       throw ShapeError(
           "shape_mismatch", "inputs",

@@ -6,10 +6,10 @@
 
 #ifdef OCTET_X86
 #include <cpuid.h>
-#ifdef __linux__
+#endif
+#if defined(OCTET_AVX512) && defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
-#endif
 #endif
 
 #include <fmt/format.h>
@@ -22,8 +22,8 @@
 namespace octet {
 namespace {
 
-kernels::Table with_codes(kernels::Table table,
-                          const kernels::CodeTable& codes) {
+[[maybe_unused]] kernels::Table with_codes(kernels::Table table,
+                                           const kernels::CodeTable& codes) {
   table.codes = codes;
   return table;
 }
@@ -39,13 +39,14 @@ const kernels::Table& table_of(Isa isa) {
       }();
       return table;
     }
-    case Isa::avx512:
-      return kernels::kAvx512;
     case Isa::avx_vnni: {
       static const kernels::Table table =
           with_codes(kernels::kAvx2, kernels::kAvxVnniCodes);
       return table;
     }
+#ifdef OCTET_AVX512
+    case Isa::avx512:
+      return kernels::kAvx512;
     case Isa::avx512_vnni: {
       static const kernels::Table table =
           with_codes(kernels::kAvx512, kernels::kAvx512VnniCodes);
@@ -60,6 +61,7 @@ const kernels::Table& table_of(Isa isa) {
       }();
       return table;
     }
+#endif
 #endif
     default:
       return kernels::kBaseline;
@@ -101,6 +103,7 @@ bool has_avx_vnni() {
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
 }
 
+#ifdef OCTET_AVX512
 // Requests AMX-TILE and AMX-INT8 from the system, as each process must.
 // Source: the same, CPUID leaf 7; Linux, Documentation/arch/x86/xstate.rst.
 bool has_amx() {
@@ -115,6 +118,7 @@ bool has_amx() {
   return false;
 #endif
 }
+#endif
 #endif
 
 }  // namespace
@@ -163,6 +167,7 @@ std::vector<Isa> supported_isas() {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     result.push_back(Isa::avx2);
     if (has_avx_vnni()) result.push_back(Isa::avx_vnni);
+#ifdef OCTET_AVX512
     if (__builtin_cpu_supports("avx512f") &&
         __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") &&
@@ -175,6 +180,7 @@ std::vector<Isa> supported_isas() {
         }
       }
     }
+#endif
   }
 #endif
   return result;

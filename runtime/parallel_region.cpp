@@ -10,7 +10,7 @@
 
 #include <octet/runtime/parallel.h>
 
-#include "worker_pool.h"
+#include "thread_pool.h"
 
 namespace octet {
 namespace {
@@ -52,21 +52,12 @@ class Team : public std::enable_shared_from_this<Team> {
   }
 
  private:
-  struct Helper {
-    std::shared_ptr<Team> team;
-    uint64_t region;
-  };
-
   void summon(int count) {
+    const uint64_t region = region_;
     while (helpers_ < count) {
       ++helpers_;
-      detail::enqueue(
-          [](void* argument) {
-            const std::unique_ptr<Helper> helper(
-                static_cast<Helper*>(argument));
-            helper->team->help(helper->region);
-          },
-          new Helper{shared_from_this(), region_});
+      thread_pool().enqueue(
+          [team = shared_from_this(), region] { team->help(region); });
     }
   }
 

@@ -54,7 +54,7 @@ if git rev-parse --quiet --verify HEAD >/dev/null 2>&1; then
   fi
 else
   mapfile -t sources < <(find benchmarks examples io layers quant runtime \
-    tests train -name '*.cpp' -o -name '*.h' -o -name '*.inl')
+    session tests train -name '*.cpp' -o -name '*.h' -o -name '*.inl')
 fi
 
 runtime/cmake/install_packages.sh clang-format clang-tidy-16 doxygen
@@ -100,7 +100,7 @@ END
 mapfile -t headers < <(printf '%s\n' "${changed[@]}" | grep -E '\.h$' |
   grep -vE '^(benchmarks|examples/consumer)/' || true)
 mapfile -t tidy < <(printf '%s\n' "${changed[@]}" |
-  grep -E '^(runtime|layers|quant|train|io|examples)/.*\.cpp$' |
+  grep -E '^(runtime|layers|quant|session|train|io|examples)/.*\.cpp$' |
   grep -vE '^examples/(consumer|tensorrt_engine)' || true)
 if [[ ${CI:-} == true ]]; then
   if ((${#headers[@]} > 40)); then

@@ -21,7 +21,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-MODULES = ["runtime", "layers", "quant", "train", "io", "examples"]
+MODULES = ["runtime", "layers", "quant", "session", "train", "io",
+           "examples"]
 ERROR = re.compile(
     r"\b(Shape|Value|NotFound|Unsupported|Format|Io|Interrupted|Internal|Usage)"
     r"Error(?: \w+)?([({])")

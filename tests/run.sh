@@ -70,7 +70,7 @@ done
 # labels_of_changes BASE: the labels of the tests that changes since BASE can
 # affect, as a regular expression for ctest. A module affects those after it.
 labels_of_changes() {
-  local modules=(runtime layers quant train io)
+  local modules=(runtime layers quant session train io)
   local labels=() all=0 module path
   local changed
   changed=$(git diff --name-only "$1")

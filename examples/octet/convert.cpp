@@ -26,12 +26,15 @@ namespace octet::program {
 namespace {
 
 constexpr const char* kConvertNotes = R"(
-An .onnx file is for deployment; an .h5 file keeps the model as it is, to train
-or quantize it later.
+An .onnx file is for deployment in other runtimes; an .octet file for inference
+with Octet in programs that link octet::session, without ONNX and HDF5; an .h5
+file keeps the model as it is, to train or quantize it later. Weights of
+quantized layers in an .octet file are INT8 values.
 
 Examples:
   octet convert model.keras -o model.onnx
   octet convert model.onnx -o model.h5
+  octet convert int8.onnx -o model.octet
   octet convert model.h5 -o model.onnx --target tensorrt10
   octet convert uint8.onnx -o int8.onnx --target tensorrt10 --requantize
   octet convert model.h5 -o model.onnx --from-bytes trained --layout nhwc
@@ -99,6 +102,9 @@ void convert(const ConvertOptions& o) {
   ModelSource from = o.from;
   if (o.requantize) from.quantizers = ModelSource::Quantizers::make_symmetric;
   Model model = read_model(from);
+  if (!o.onnx() && !o.to.ends_with(".octet")) {
+    warn_of_rounded_weights(from, model);
+  }
   Config json;
   std::string text;
   if (o.file.fold) {
@@ -147,9 +153,9 @@ void add(CommandLine& program, const char* name, const char* title,
   command
       .add(fmt::format("-o,--output,{}", output).c_str(), o.to,
            "output file, as argument or with -o")
-      .type("OUT.onnx|OUT.h5")
+      .type("OUT.onnx|OUT.octet|OUT.h5")
       .required()
-      .writes({".onnx", ".h5"});
+      .writes({".onnx", ".octet", ".h5"});
   command.add_flag("--requantize", o.requantize,
                    "make activation ranges of a quantized ONNX file symmetric "
                    "int8, without data; octet quantize --requantize calibrates "

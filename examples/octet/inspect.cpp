@@ -82,8 +82,8 @@ void add_inspect(CommandLine& program) {
   Command command = program.add_command(
       "inspect", "Show the layers, shapes and sizes of a model");
   add_model(command, options->source,
-            "Keras, Octet or ONNX file (.h5, .keras, .onnx), zoo:NAME, or zoo: "
-            "to list all networks");
+            "Keras, Octet or ONNX file (.h5, .keras, .octet, .onnx), zoo:NAME, "
+            "or zoo: to list all networks");
   command.begin_group("Output");
   command.add_flag("--json", options->json, "print JSON");
   command.add_flag("--fused", options->fused,

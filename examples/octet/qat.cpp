@@ -275,6 +275,7 @@ void run_qat(QatOptions o) {
   }
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
+  warn_of_rounded_weights(o.model, model);
   const bool has_qdq = quant::is_quantized(model);
   if (has_qdq) {
     check_no_placement(asked,

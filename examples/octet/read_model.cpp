@@ -15,7 +15,9 @@
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_reference.h>
 #include <octet/layers/zoo.h>
+#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
+#include <octet/session/detail/session_file.h>
 
 #include "../program.h"
 #include "name_value_args.h"
@@ -113,8 +115,8 @@ void add_model(Command& command, ModelSource& source, const char* help) {
 }
 
 bool is_model(const std::string& what) {
-  return what.starts_with(kZoo) || io::is_keras_file(what) ||
-         is_named_like_keras(what);
+  return what.starts_with(kZoo) || io::is_octet_file(what) ||
+         io::is_keras_file(what) || is_named_like_keras(what);
 }
 
 bool is_onnx(const std::string& what) {
@@ -127,6 +129,15 @@ void warn_of_untrained(const ModelSource& source) {
   if (!source.what.starts_with(kZoo)) return;
   warn("random_weights", source.what,
        "weights are random (untrained network), so results are meaningless");
+}
+
+void warn_of_rounded_weights(const ModelSource& source, const Model& model) {
+  if (!session::is_session_file(source.what) || !quant::is_quantized(model)) {
+    return;
+  }
+  warn("rounded_weights", source.what,
+       "weights of quantized layers are INT8 values in .octet files. Hint: "
+       "start from the .h5 file");
 }
 
 void check_no_architecture(const ModelSource& source) {

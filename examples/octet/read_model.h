@@ -19,7 +19,7 @@ namespace octet::program {
 
 /// Help text of a model argument.
 inline constexpr const char* kModelHelp =
-    "zoo:NAME, or a Keras, Octet or ONNX file (.h5, .keras, .onnx)";
+    "zoo:NAME, or a Keras, Octet or ONNX file (.h5, .keras, .octet, .onnx)";
 
 /// Model argument and options of a command.
 struct ModelSource {
@@ -67,6 +67,9 @@ bool is_onnx(const std::string& what);
 
 /// Warns that a zoo network is untrained.
 void warn_of_untrained(const ModelSource& source);
+/// Warns that a session file has rounded weights, if `model` from it has
+/// quantized layers; call before training.
+void warn_of_rounded_weights(const ModelSource& source, const Model& model);
 
 /// Throws: ValueError if --architecture is given; call for models that have an
 /// architecture.

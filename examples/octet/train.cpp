@@ -109,6 +109,7 @@ Job open_job(const TrainOptions& o) {
           fmt::format("apply to zoo networks, got '{}'", o.model.what));
     }
     Model model = read_model(o.model);
+    warn_of_rounded_weights(o.model, model);
     DataTarget target = target_of(model, o.model);
     io::OpenedData data = open_data(o.data, target);
     check_classes(model, o.model, data);

@@ -10,6 +10,7 @@
 #include <octet/io/image.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/system.h>
+#include <octet/session/detail/session_file.h>
 
 #include "checksum.h"
 #include "file_errors.h"
@@ -260,10 +261,48 @@ train::NamedTensors read_tensors(File& file) {
   return tensors;
 }
 
+// Entries as in to_config(); others are ignored.
+SaveModelOptions options_from(const Config& entries) {
+  SaveModelOptions options;
+  if (!entries.is_object()) return options;
+  if (const Config* list = entries.find(kClasses)) {
+    for (const Config& entry : list->as_list()) {
+      options.classes.push_back(entry.as_string());
+    }
+  }
+  if (const Config* preprocess = entries.find(kPreprocess)) {
+    options.preprocess = preprocess->as_string();
+    (void)preprocess_mode(options.preprocess);
+  }
+  if (const Config* resize = entries.find(kResize)) {
+    options.resize = resize->as_string();
+    (void)resize_mode(options.resize);
+  }
+  if (const Config* interface = entries.find(kInterface)) {
+    options.interface = interface_from(*interface);
+  }
+  if (const Config* trained = entries.find(kTrained)) {
+    options.training = {.optimizer = trained->at("optimizer").as_string(),
+                        .rate = trained->at("rate").as_number(),
+                        .is_peak = trained->at("is_peak").as_bool()};
+  }
+  return options;
+}
+
+[[noreturn]] void refuse_without_training() {
+  throw FormatError("unsupported_format", "file",
+                    "contains a model but no training state. Hint: load it "
+                    "with load_model");
+}
+
+std::string frame_of(const std::string& name) {
+  return fmt::format("in file '{}'", name);
+}
+
 template <class Read>
 auto read_file_with(std::string contents, const std::string& name,
                     const FileLimits& limits, const Read& read) {
-  return in_file([&] { return fmt::format("in file '{}'", name); },
+  return in_file([&] { return frame_of(name); },
                  [&] {
                    if (!has_checksum(contents)) {
                      refuse_other_kind(kOctetFile, contents,
@@ -277,32 +316,35 @@ auto read_file_with(std::string contents, const std::string& name,
 
 }  // namespace
 
+Config to_config(const SaveModelOptions& options) {
+  Config config(Config::Object{});
+  const std::vector<std::string>& classes = options.classes;
+  if (!classes.empty()) {
+    config.set(kClasses, Config::List(classes.begin(), classes.end()));
+  }
+  if (!options.preprocess.empty()) {
+    config.set(kPreprocess, options.preprocess);
+  }
+  if (!options.interface.empty()) {
+    config.set(kInterface, to_config(options.interface));
+  }
+  if (options.training) {
+    config.set(kTrained, Config()
+                             .set("optimizer", options.training->optimizer)
+                             .set("rate", options.training->rate)
+                             .set("is_peak", options.training->is_peak));
+  }
+  if (!options.resize.empty()) config.set(kResize, options.resize);
+  return config;
+}
+
 std::string file_of(const quant::ModelState& model,
                     const SaveModelOptions& options) {
   return file_with([&](Hdf5Writer& writer) {
     write_model(writer, model);
-    const std::vector<std::string>& classes = options.classes;
-    if (!classes.empty()) {
-      writer.attribute(kOctet, kClasses,
-                       to_text(Config::List(classes.begin(), classes.end())));
-    }
-    if (!options.preprocess.empty()) {
-      writer.attribute(kOctet, kPreprocess, to_text(options.preprocess));
-    }
-    if (!options.interface.empty()) {
-      writer.attribute(kOctet, kInterface,
-                       to_text(to_config(options.interface)));
-    }
-    if (options.training) {
-      writer.attribute(
-          kOctet, kTrained,
-          to_text(Config()
-                      .set("optimizer", options.training->optimizer)
-                      .set("rate", options.training->rate)
-                      .set("is_peak", options.training->is_peak)));
-    }
-    if (!options.resize.empty()) {
-      writer.attribute(kOctet, kResize, to_text(options.resize));
+    const Config entries = to_config(options);
+    for (const auto& [name, value] : entries.as_object()) {
+      writer.attribute(kOctet, name, to_text(value));
     }
   });
 }
@@ -319,53 +361,40 @@ std::string file_of(const train::TrainingState& state) {
 
 quant::ModelState model_in(std::string contents, const std::string& name,
                            const FileLimits& limits) {
+  if (session::has_session_magic(contents)) {
+    return in_file([&] { return frame_of(name); },
+                   [&] { return session::parse_session_file(contents).model; });
+  }
   return read_file_with(std::move(contents), name, limits,
                         [](File& file) { return read_model(file); });
 }
 
 SaveModelOptions options_in(std::string contents, const std::string& name,
                             const FileLimits& limits) {
+  if (session::has_session_magic(contents)) {
+    return in_file(
+        [&] { return frame_of(name); },
+        [&] {
+          return options_from(session::parse_session_file(contents).info);
+        });
+  }
   return read_file_with(std::move(contents), name, limits, [](File& file) {
-    SaveModelOptions options;
-    if (file.has(kOctet, kClasses)) {
-      const Config list = file.text(kOctet, kClasses);
-      for (const Config& entry : list.as_list()) {
-        options.classes.push_back(entry.as_string());
-      }
+    Config entries(Config::Object{});
+    for (const char* entry :
+         {kClasses, kPreprocess, kInterface, kTrained, kResize}) {
+      if (file.has(kOctet, entry)) entries.set(entry, file.text(kOctet, entry));
     }
-    try {
-      if (file.has(kOctet, kPreprocess)) {
-        options.preprocess = file.text(kOctet, kPreprocess).as_string();
-        (void)preprocess_mode(options.preprocess);
-      }
-      if (file.has(kOctet, kResize)) {
-        options.resize = file.text(kOctet, kResize).as_string();
-        (void)resize_mode(options.resize);
-      }
-    } catch (const ValueError& error) {
-      throw FormatError(error);
-    }
-    if (file.has(kOctet, kInterface)) {
-      options.interface = interface_from(file.text(kOctet, kInterface));
-    }
-    if (file.has(kOctet, kTrained)) {
-      const Config trained = file.text(kOctet, kTrained);
-      options.training = {.optimizer = trained.at("optimizer").as_string(),
-                          .rate = trained.at("rate").as_number(),
-                          .is_peak = trained.at("is_peak").as_bool()};
-    }
-    return options;
+    return options_from(entries);
   });
 }
 
 train::TrainingState state_in(std::string contents, const std::string& name,
                               const FileLimits& limits) {
+  if (session::has_session_magic(contents)) {
+    in_file([&] { return frame_of(name); }, [] { refuse_without_training(); });
+  }
   return read_file_with(std::move(contents), name, limits, [](File& file) {
-    if (!file.has_group(kTraining)) {
-      throw FormatError("unsupported_format", "file",
-                        "contains a model but no training state. Hint: load it "
-                        "with load_model");
-    }
+    if (!file.has_group(kTraining)) refuse_without_training();
     return train::TrainingState{.model = read_model(file),
                                 .fingerprint = file.text(kTraining, "setup"),
                                 .progress = file.text(kTraining, "progress"),

@@ -17,6 +17,9 @@ inline constexpr int64_t kLargestFile = int64_t{1} << 38;
 /// Description of the expected file, for messages.
 inline constexpr std::string_view kOctetFile = "an Octet model or checkpoint";
 
+/// Returns the options as entries that files store.
+Config to_config(const SaveModelOptions& options);
+
 /// Returns the bytes of a file with the model or the state.
 /// Throws: ValueError for values that cannot be stored.
 std::string file_of(const quant::ModelState& model,

@@ -14,6 +14,7 @@
 #include <octet/runtime/detail/file_name.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
+#include <octet/session/detail/session_file.h>
 
 #include "checksum.h"
 #include "class_names.h"
@@ -56,7 +57,7 @@ SaveModelOptions options_of(const std::filesystem::path& path,
 
 void save_model(const Model& model, const std::filesystem::path& path,
                 const SaveModelOptions& options) {
-  check_file_name(path, "an HDF5 model", {".h5", ".hdf5"});
+  check_file_name(path, "an Octet model", {".h5", ".hdf5", ".octet"});
   check_class_names(model, options.classes);
   if (!options.preprocess.empty()) (void)preprocess_mode(options.preprocess);
   if (!options.resize.empty()) (void)resize_mode(options.resize);
@@ -64,7 +65,9 @@ void save_model(const Model& model, const std::filesystem::path& path,
     throw ValueError("invalid_value", "ONNX interface",
                      "inputs and outputs differ from those of the model");
   }
-  write_file(path, file_of(quant::state_of(model), options));
+  write_file(path, path.extension() == ".octet"
+                       ? session::session_file_bytes(model, to_config(options))
+                       : file_of(quant::state_of(model), options));
 }
 
 std::vector<std::string> class_names(const std::filesystem::path& path,
@@ -95,6 +98,7 @@ std::string trained_resize(const std::filesystem::path& path,
 }
 
 bool is_octet_file(const std::filesystem::path& path) {
+  if (session::is_session_file(path)) return true;
   const auto bytes = static_cast<int64_t>(kChecksumBytes);
   return has_checksum(read_part(path, -bytes, bytes));
 }

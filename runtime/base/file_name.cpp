@@ -22,10 +22,13 @@ constexpr std::string_view kArray = "io::write_npy writes .npy";
 constexpr std::string_view kPacked = "write the file first, then compress it";
 
 constexpr KnownExtension kExtensions[] = {
+    {".octet", "an Octet session file",
+     "io::save_model writes it (octet convert)"},
     {".onnx", "an ONNX model", "io::export_onnx writes it"},
     {".h5", "an HDF5 file", "io::save_model writes it"},
     {".hdf5", "an HDF5 file", "io::save_model writes it"},
     {".keras", "a Keras archive", kHdf5},
+    {".octet", "an Octet session file", "octet convert writes it"},
     {".engine", "a TensorRT engine", kEngine},
     {".plan", "a TensorRT engine", kEngine},
     {".trt", "a TensorRT engine", kEngine},

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <iostream>
 #include <mutex>
 #include <utility>
 
@@ -102,7 +101,7 @@ std::string json_event(std::string_view category, std::string_view name,
 
 void write_line(const std::string& line) {
   const std::lock_guard lock(trace_mutex);
-  std::cerr << line;
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 std::atomic<int64_t> bytes_in_use{0};

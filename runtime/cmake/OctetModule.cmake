@@ -14,10 +14,22 @@ function(octet_module name)
       PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${used}/include>)
   endforeach()
   octet_compile_options(${target})
-  octet_private_links(${target} ${MODULE_LINKS} fmt::fmt)
+  octet_private_links(${target} ${MODULE_LINKS} ${OCTET_FMT})
   octet_compile_together(${target} 8
     <algorithm> <array> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <utility> <vector> <fmt/format.h> ${MODULE_PRECOMPILE})
+endfunction()
+
+# octet_part(MODULE NAME SOURCE [LINKS target...]): adds the OBJECT library
+# `octet_NAME` with a source of a module that only some libraries contain.
+# Called after octet_module().
+function(octet_part module name source)
+  set(target octet_${name})
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL ${source})
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}
+    $<TARGET_PROPERTY:octet_${module},INCLUDE_DIRECTORIES>)
+  octet_compile_options(${target})
+  octet_private_links(${target} ${ARGN} ${OCTET_FMT})
 endfunction()
 
 # octet_compile_together(TARGET BATCH headers...): compiles up to BATCH sources of
@@ -74,17 +86,19 @@ function(octet_harden target)
     $<$<STREQUAL:$<TARGET_PROPERTY:${target},TYPE>,EXECUTABLE>:-Wl,-z,relro,-z,now>)
 endfunction()
 
-# octet_assemble(TARGET module...): combines the modules' objects in a library.
+# octet_assemble(TARGET MODULES module... [PARTS part...] [LINKS target...]):
+# combines the objects of modules and parts in a library. LINKS are private.
 function(octet_assemble target)
-  foreach(module IN LISTS ARGN)
-    target_sources(${target} PRIVATE $<TARGET_OBJECTS:octet_${module}>)
+  cmake_parse_arguments(LIBRARY "" "" "MODULES;PARTS;LINKS" ${ARGN})
+  foreach(objects IN LISTS LIBRARY_MODULES LIBRARY_PARTS)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:octet_${objects}>)
+  endforeach()
+  foreach(module IN LISTS LIBRARY_MODULES)
     target_include_directories(${target} PUBLIC
       $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${module}/include>)
   endforeach()
   target_include_directories(${target} PUBLIC
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   octet_compile_options(${target})
-  target_link_libraries(${target} PRIVATE
-    TBB::tbb fmt::fmt re2::re2 libcsv::libcsv hdf5::hdf5 ZLIB::ZLIB onnx
-    $<$<BOOL:${PNG_FOUND}>:PNG::PNG> $<$<BOOL:${JPEG_FOUND}>:JPEG::JPEG>)
+  target_link_libraries(${target} PRIVATE ${LIBRARY_LINKS})
 endfunction()

@@ -1,11 +1,21 @@
 #!/usr/bin/env bash
-# Installs the Debian packages needed to build, test and run Octet: their only
-# list. Returns immediately if all are installed.
+# Installs the packages needed to build, test and run Octet: their only list.
+# The names are those of Debian 12 and 13 and Ubuntu 24.04. Returns immediately
+# if all are installed.
 #
 #   runtime/cmake/install_packages.sh [ADDITIONAL_PACKAGE...]
 #
 # OCTET_INSTALL=0 disables installation.
 set -euo pipefail
+
+say() { printf 'install_packages: %s\n' "$*" >&2; }
+
+system=$(. /etc/os-release 2>/dev/null && printf '%s %s' "${ID:-}" \
+  "${VERSION_ID:-}" || true)
+jpeg=libjpeg62-turbo-dev
+if [[ $system == ubuntu* ]]; then
+  jpeg=libjpeg-turbo8-dev
+fi
 
 # Required to build.
 required=(
@@ -36,7 +46,7 @@ useful=(
   ccache
   dataset-fashion-mnist
   git
-  libjpeg62-turbo-dev
+  "$jpeg"
   libopenmpi-dev
   libpng-dev
   mold
@@ -45,8 +55,6 @@ useful=(
   python3-h5py
   python3-venv
 )
-
-say() { printf 'install_packages: %s\n' "$*" >&2; }
 
 # Prints the given packages that are not installed, one per line.
 missing_of() {
@@ -76,7 +84,7 @@ explain() {
       say "python3-h5py: not installed. HDF5 files are not compared with" \
         "h5py."
       ;;
-    libpng-dev | libjpeg62-turbo-dev)
+    libpng-dev | "$jpeg")
       say "$1: not installed. Octet is built without support for these images."
       ;;
     libopenmpi-dev | openmpi-bin)
@@ -103,6 +111,12 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   done
   say "build tools found; continuing."
   exit 0
+fi
+
+if [[ $system == "ubuntu 22.04" ]]; then
+  say "Ubuntu 22.04 has CMake 3.22 and ONNX 1.7; Octet needs 3.25 and 1.12." \
+    "Hint: use Ubuntu 24.04, or build octet::session alone (docs/installation.md)"
+  exit 1
 fi
 
 mapfile -t missing < <(missing_of "${required[@]}" "${useful[@]}")

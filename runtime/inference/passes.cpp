@@ -1,6 +1,6 @@
 #include "passes.h"
 
-#include <iostream>
+#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -22,7 +22,7 @@ std::string text_of(const Program::Plan& plan) { return to_string(plan); }
 template <class Result>
 void show(std::string_view pass, const Result& result) {
   if (!traces(TraceKind::program)) return;
-  std::cerr << fmt::format("program '{}':\n{}", pass, text_of(result));
+  fmt::print(stderr, "program '{}':\n{}", pass, text_of(result));
 }
 
 }  // namespace

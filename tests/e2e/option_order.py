@@ -13,7 +13,7 @@ import re
 import sys
 import textwrap
 
-MODULES = ("runtime", "layers", "quant", "train", "io")
+MODULES = ("runtime", "layers", "quant", "session", "train", "io")
 HEAD = "/// Fields in order: "
 STRUCT = re.compile(r"^( *)struct (?:\[\[nodiscard\]\] )?(\w*Options) \{$")
 

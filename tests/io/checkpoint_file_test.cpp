@@ -46,6 +46,28 @@ TEST(ModelFile, RestoresAQuantizedModelAndItsSwitches) {
             bits(model(inputs, Mode::training)[0]));
 }
 
+TEST(ModelFile, IsASessionFileByItsExtension) {
+  const TempFolder folder;
+  const SaveModelOptions options{
+      .classes = {"a", "b", "c"},
+      .preprocess = "caffe",
+      .resize = "nearest",
+      .training = TrainingConfig{.optimizer = "adam", .rate = 0.01}};
+  const Model model = quantized_branches();
+  save_model(model, folder / "a.octet", options);
+  EXPECT_TRUE(is_octet_file(folder / "a.octet"));
+  const Model loaded = load_model(folder / "a.octet");
+  EXPECT_EQ(to_config(loaded), to_config(model));
+  EXPECT_EQ(outputs_of(loaded), outputs_of(model));
+  EXPECT_EQ(class_names(folder / "a.octet"), options.classes);
+  EXPECT_EQ(trained_preprocess(folder / "a.octet"), "caffe");
+  EXPECT_EQ(trained_resize(folder / "a.octet"), "nearest");
+  EXPECT_EQ(training_config(folder / "a.octet")->rate, 0.01);
+  EXPECT_EQ(failure_of<FormatError>(
+                [&] { (void)load_checkpoint(folder / "a.octet"); }),
+            (Failure{"unsupported_format", "file"}));
+}
+
 TEST(ModelFile, PreservesFixedScalesPerChannel) {
   const TempFolder folder;
   Model model =

@@ -13,6 +13,7 @@
 #include <octet/runtime/program.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
+#include <octet/session/session.h>
 #include <octet/train/train.h>
 #include <octet/io/io.h>
 // clang-format on

@@ -1,7 +1,7 @@
 // Octet's model files and checkpoints: a float or quantized model with its
 // weights; a checkpoint also has the state that training needs to resume. The
 // files are HDF5, readable by Keras and h5py, with a checksum that detects
-// damage. docs/model-files.md describes the format.
+// damage, or session files (.octet). docs/model-files.md describes the formats.
 #pragma once
 
 #include <cstdint>
@@ -38,10 +38,12 @@ struct SaveModelOptions {
 };
 
 /// Writes a model with its quantization plan and the state of its quantizers.
-/// The file is written beside `path`, then renamed.
+/// The extension .octet selects a session file, for inference: see
+/// save_session(). The file is written beside `path`, then renamed.
 /// Throws: IoError; ValueError for layer or quantizer names that are empty,
 /// ".", not UTF-8 or duplicate, a wrong number of class names, an unknown
-/// `preprocess` or `resize`, or an `interface` that does not fit the model.
+/// `preprocess` or `resize`, or an `interface` that does not fit the model; as
+/// save_session().
 void save_model(const Model& model, const std::filesystem::path& path,
                 const SaveModelOptions& options = {});
 
@@ -62,13 +64,13 @@ std::string trained_preprocess(const std::filesystem::path& path,
 std::string trained_resize(const std::filesystem::path& path,
                            const FileLimits& limits = {});
 
-/// Whether a file ends like those of save_model() and checkpoints, even if
-/// damaged.
+/// Whether a file is one of save_model() or a checkpoint, even if damaged.
 bool is_octet_file(const std::filesystem::path& path);
 
 /// Loads the model of a save_model() file or checkpoint. create_layer() makes
 /// layers, wrappers are made as in quant::apply(). The file is untrusted:
-/// libhdf5 runs in a child process.
+/// libhdf5 runs in a child process. Of a session file, quantized weights are
+/// the dequantized values.
 /// Throws: IoError; FormatError for a file that is damaged, malicious or not
 /// Octet's; UnsupportedError for a newer version, or naming all layers of
 /// unknown classes; ValueError for limits out of range.

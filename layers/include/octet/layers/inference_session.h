@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <octet/layers/model.h>
+#include <octet/runtime/dataset.h>
 #include <octet/runtime/program.h>
 
 namespace octet {
@@ -69,6 +70,12 @@ class InferenceSession {
   void run_into(std::span<const Tensor> inputs,
                 std::span<Tensor> outputs) const;
 
+  /// Return names, types and shapes of single samples, channels last, in the
+  /// model's order. A name is that of the input layer or of the layer that
+  /// produces the output, without its quantize wrapper.
+  const std::vector<TensorSpec>& inputs() const { return inputs_; }
+  const std::vector<TensorSpec>& outputs() const { return outputs_; }
+
   /// Returns the steps in execution order: fused ops and stored tensors.
   std::vector<ProgramStep> steps() const { return program_.steps(); }
   /// Returns the steps with their times for the whole batch.
@@ -86,8 +93,8 @@ class InferenceSession {
 
   std::string name_;
   SessionOptions options_;
-  std::vector<std::string> input_names_;
-  std::vector<Shape> input_shapes_, output_shapes_;
+  std::vector<TensorSpec> inputs_, outputs_;
+  std::vector<Shape> input_shapes_, output_shapes_;  // with the batch
   Program program_;
 };
 

@@ -1,9 +1,9 @@
-#include "crc32c.h"
-
 #include <array>
 #include <cstddef>
 
-namespace octet::io {
+#include <octet/runtime/detail/crc32c.h>
+
+namespace octet {
 namespace {
 
 using Table = std::array<uint32_t, 256>;
@@ -56,9 +56,4 @@ uint32_t crc32c(std::string_view bytes) {
   return ~crc;
 }
 
-uint32_t masked_crc32c(std::string_view bytes) {
-  const uint32_t crc = crc32c(bytes);
-  return (crc >> 15 | crc << 17) + 0xa282ead8u;
-}
-
-}  // namespace octet::io
+}  // namespace octet
