@@ -37,6 +37,7 @@ import sys
 import time
 import zlib
 
+sys.dont_write_bytecode = True
 import check
 
 ROOT = check.ROOT

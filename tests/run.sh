@@ -83,7 +83,8 @@ labels_of_changes() {
   if grep -qE '^(runtime|layers|tests/gradients)/' <<<"$changed"; then
     labels+=(grad)
   fi
-  if ((all)) || grep -qE '^(examples|tests/(e2e|oracle|golden))/' <<<"$changed"; then
+  if ((all)) || grep -qE '^(docs|examples|tests/(e2e|oracle|golden))/|^README' \
+      <<<"$changed"; then
     labels+=(e2e)
   fi
   # Build files and headers of tests affect everything.

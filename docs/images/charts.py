@@ -178,9 +178,11 @@ def throughput():
 
 def accuracy():
     page, heading = "docs/results.md", "Calibration and QAT"
-    date = re.search(r"\d{4}-\d\d-\d\d", section(page, heading))
-    if not date:
-        sys.exit(f"charts.py: {page}: no date below '{heading}'")
+    measured = re.search(r"Measured .*?\.(?=\s)", section(page, heading),
+                         re.DOTALL)
+    if not measured:
+        sys.exit(f"charts.py: {page}: no sentence 'Measured DATE on MACHINE.' "
+                 f"below '{heading}'")
     columns = [("c", "FP32", "FP32"), ("b", "INT8 calibrated", "calibrated"),
                ("a", "INT8 fine-tuned", "QAT")]
     rows = {}
@@ -225,8 +227,9 @@ def accuracy():
         drawing.text(place(percent), y + 18, f"{percent} %", "small", "middle")
     drawing.parts = grid.parts + drawing.parts
     drawing.text(16, y + 44, "Points: means of three seeds; lines: lowest to "
-                 f"highest seed. {date[0]}.", "small")
-    return drawing.svg(y + 58)
+                 "highest seed.", "small")
+    drawing.text(16, y + 62, " ".join(measured[0].split()), "small")
+    return drawing.svg(y + 76)
 
 
 def main():
