@@ -15,6 +15,7 @@
 #include <octet/io/compare.h>
 #include <octet/io/json.h>
 #include <octet/quant/detail/counterpart.h>
+#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
 #include "arranged.h"
@@ -261,8 +262,9 @@ TracedModel::TracedModel(Model read, const OnnxInterface& interface) {
   Body body;
   std::unordered_map<const GraphNode*, size_t> where;
   const auto add = [&](const GraphNode& node) {
-    TracedValue value{
-        plain_name(node.layer->name()), node.layer->class_name(), {}};
+    TracedValue value{plain_name(node.layer->name()),
+                      quant::float_layer(*node.layer).class_name(),
+                      {}};
     for (const SymbolicTensor& input : node.inputs) {
       value.reads.push_back(where.at(input.node.get()));
     }

@@ -238,6 +238,7 @@ TEST(Compare, AQuantizedModelAgainstItsFile) {
   const Tensor x = noise_samples({8, 6, 5, 3});
   const ModelComparison same =
       compare_models(TracedModel(std::move(quantized)), file, x);
+  EXPECT_EQ(value_of(same, "second").op, "Conv2D");  // not its wrapper
   EXPECT_GT(same.output_sqnr(), 35);
   EXPECT_LT(same.flip_share(), 0.01);
   const ModelComparison imported =
