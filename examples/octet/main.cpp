@@ -1,10 +1,26 @@
 // The octet command line program.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <octet/runtime/detail/shape_hint.h>
+#include <octet/runtime/detail/text_table.h>
 
 #include "commands.h"
 
+namespace {
+
+/// Returns the columns of standard output; 0 if it is not a terminal.
+size_t terminal_width() {
+  winsize size = {};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return known ? size.ws_col : 0;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   octet::set_hint_style(octet::HintStyle::command_line);
+  octet::set_table_width(terminal_width());
   octet::program::CommandLine program(
       "Train, quantize, inspect and deploy neural networks.", "octet");
   octet::program::add_inspect(program);

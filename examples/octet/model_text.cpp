@@ -44,6 +44,7 @@ std::string scale_text(const quant::Quantizer& quantizer) {
 std::string sites_text(const std::vector<Site>& sites) {
   TextTable table(std::vector<Align>(4));
   table.add_row({"layer", "Q/DQ at", "scale", "type"});
+  table.add_rule();
   for (const Site& site : sites) {
     table.add_row({site.point.layer, to_string(site.point.site),
                    scale_text(*site.quantizer), to_string(site.point.config)});

@@ -21,6 +21,7 @@ Config to_config(const ProgramStep& step) {
 std::string steps_text(const InferenceSession& session) {
   TextTable table(std::vector<Align>(6));
   table.add_row({"layer", "op", "inputs", "fused", "output", "reason"});
+  table.add_rule();
   for (const ProgramStep& step : session.steps()) {
     table.add_row(
         {step.name, step.op, step.reads, step.fused, step.stores, step.note});

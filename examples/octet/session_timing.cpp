@@ -116,6 +116,7 @@ std::string measured_text(const InferenceSession& session,
                    Align::left, Align::right, Align::right, Align::right});
   table.add_row({"layer", "op", "inputs", "fused", "output", "us", "%",
                  what.int8 ? "GOP/s" : "GFLOP/s"});
+  table.add_rule();
   for (const ProgramStep& step : times.steps) {
     const double rate =
         giga_operations(step.multiply_adds, what.batch, step.seconds);

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,7 +17,26 @@ size_t width_of(std::string_view text) {
       text, [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));
 }
 
+std::atomic<size_t> table_width = 0;
+
+/// Replaces the middle of a text by an ellipsis: names often differ at the end.
+std::string shortened(const std::string& text, size_t width) {
+  const size_t length = width_of(text);
+  if (length <= width) return text;
+  const size_t head = width / 2, tail = length - (width - head - 1);
+  std::string result;
+  size_t at = 0;
+  for (const char c : text) {
+    at += width_of({&c, 1});  // number of the character, from 1
+    if (at <= head || at > tail) result += c;
+    if (at == head + 1 && width_of({&c, 1}) == 1) result += "\u2026";
+  }
+  return result;
+}
+
 }  // namespace
+
+void set_table_width(size_t characters) { table_width = characters; }
 
 TextTable::TextTable(std::vector<Align> columns)
     : columns_(std::move(columns)), widths_(columns_.size(), 0) {}
@@ -38,14 +60,40 @@ void TextTable::add_rule(std::string_view prefix) {
       {std::string(prefix), std::vector<std::string>(columns_.size()), true});
 }
 
+std::vector<size_t> TextTable::fitted_widths() const {
+  constexpr size_t kLeast = 8, kLeastName = 12;
+  std::vector<size_t> widths = widths_;
+  if (table_width == 0 || widths.empty()) return widths;
+  size_t prefix = 0;
+  for (const Row& row : rows_) prefix = std::max(prefix, width_of(row.prefix));
+  const auto total = [&] {
+    return std::accumulate(widths.begin(), widths.end(),
+                           prefix + 2 * (widths.size() - 1));
+  };
+  while (total() > table_width) {
+    std::optional<size_t> widest;
+    for (size_t i = 0; i < widths.size(); ++i) {
+      if (columns_[i] != Align::left) continue;
+      if (widths[i] <= (i == 0 ? kLeastName : kLeast)) continue;
+      if (!widest || widths[i] > widths[*widest]) widest = i;
+    }
+    if (!widest) break;
+    --widths[*widest];
+  }
+  return widths;
+}
+
 std::string TextTable::to_string() const {
+  const std::vector<size_t> widths = fitted_widths();
   std::string text;
   for (const Row& row : rows_) {
     std::string line = row.prefix;
     for (size_t i = 0; i < row.cells.size(); ++i) {
-      const std::string& cell = row.cells[i];
-      const size_t width = width_of(cell);
-      const size_t space = widths_[i] - std::min(width, widths_[i]);
+      const bool spans =
+          i + 1 == row.cells.size() && row.cells.size() < columns_.size();
+      const std::string cell =
+          spans ? row.cells[i] : shortened(row.cells[i], widths[i]);
+      const size_t space = widths[i] - std::min(width_of(cell), widths[i]);
       if (i > 0) line += "  ";
       if (columns_[i] == Align::right || row.is_rule) {
         line.append(space, row.is_rule ? '-' : ' ');

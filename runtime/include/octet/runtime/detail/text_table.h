@@ -1,6 +1,7 @@
 // TextTable: text in aligned columns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,10 +27,15 @@ class TextTable {
   void add_rule(std::string_view prefix = "");
 
   /// Returns the rows as lines without trailing spaces, each ended by a
-  /// newline. Column widths are measured in Unicode code points.
+  /// newline. Column widths are measured in Unicode code points. In a table
+  /// wider than set_table_width(), an ellipsis replaces the middle of text in
+  /// left-aligned cells, down to 12 characters in the first column and 8 in the
+  /// others.
   std::string to_string() const;
 
  private:
+  std::vector<size_t> fitted_widths() const;
+
   struct Row {
     std::string prefix;
     std::vector<std::string> cells;
@@ -40,6 +46,10 @@ class TextTable {
   std::vector<size_t> widths_;
   std::vector<Row> rows_;
 };
+
+/// Sets the width of tables, in characters. 0, the default: unlimited. The
+/// program sets it to the width of the terminal.
+void set_table_width(size_t characters);
 
 /// Formats an integer with thousands separators: 1234567 -> "1,234,567".
 std::string group_digits(int64_t value);
