@@ -19,7 +19,7 @@ constexpr size_t kMostBoxes = 20000;
 constexpr size_t kMostDummies = 200000;
 constexpr double kGapX = 26;     // between boxes of a row
 constexpr double kLineGap = 14;  // beside a passing edge
-constexpr double kGapY = 40;     // between rows
+constexpr double kGapY = 46;     // between rows
 constexpr int kPlaceSweeps = 40;
 constexpr double kUpright = 0.1;
 
@@ -168,6 +168,23 @@ class Grid {
       const bool both = sweep >= kPlaceSweeps / 2;
       for (size_t r = 0; r < rows_.size(); ++r) pull(rows_[r], true, both);
       for (size_t r = rows_.size(); r-- > 0;) pull(rows_[r], both, true);
+    }
+    for (const auto& row : rows_) straighten(row);
+  }
+
+  /// Places items with a single input right below it, if they are near and
+  /// their neighbors leave the space.
+  void straighten(const std::vector<size_t>& row) {
+    constexpr double kReach = 40;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const size_t item = row[i];
+      if (above_[item].size() != 1) continue;
+      const double x = x_[above_[item][0]];
+      const bool fits =
+          (i == 0 || x - x_[row[i - 1]] >= distance(row[i - 1], item)) &&
+          (i + 1 == row.size() ||
+           x_[row[i + 1]] - x >= distance(item, row[i + 1]));
+      if (fits && std::abs(x - x_[item]) <= kReach) x_[item] = x;
     }
   }
 

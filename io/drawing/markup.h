@@ -16,9 +16,9 @@ struct PrecisionStyle {
 };
 /// Indexed by LayerPrecision.
 inline constexpr PrecisionStyle kPrecisionStyles[] = {
-    {"og-float", "FP", "FP", "#e6e8f5", "#6b74b5"},
-    {"og-mixed", "INT8 in, FP out", "INT8 in, FP out", "#fff0c9", "#b7791f"},
-    {"og-int8", "INT8", "INT8 in and out", "#d8f3e0", "#2c8a57"},
+    {"og-float", "FP", "FP", "#dad3f5", "#6a5aa8"},
+    {"og-mixed", "INT8 in, FP out", "INT8 in, FP out", "#ffdfa8", "#a85a00"},
+    {"og-int8", "INT8", "INT8 in and out", "#b5e8d2", "#00795a"},
 };
 /// Returns null for a box without a prediction.
 inline const PrecisionStyle* style_of(const DrawnBox& box) {

@@ -30,25 +30,25 @@ constexpr std::string_view kStyle = R"(<style>
 .og text{font:12px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#1b1f24}
 .og .og-title{font-size:15px;font-weight:600}
 .og .og-op{font-weight:600}
-.og .og-quiet{fill:#57606a}
-.og-box{fill:#ffffff;stroke:#8c959f;stroke-width:1.2}
+.og .og-quiet{fill:#4a535d}
+.og-box{fill:#ffffff;stroke:#737c87;stroke-width:1.2}
 .og-end{fill:#f3f4f6}
-.og-int8{fill:#d8f3e0;stroke:#2c8a57}
-.og-mixed{fill:#fff0c9;stroke:#b7791f}
-.og-float{fill:#e6e8f5;stroke:#6b74b5}
-.og-edge{fill:none;stroke:#8c959f;stroke-width:1.4}
+.og-int8{fill:#b5e8d2;stroke:#00795a}
+.og-mixed{fill:#ffdfa8;stroke:#a85a00;stroke-dasharray:6 3}
+.og-float{fill:#dad3f5;stroke:#6a5aa8;stroke-dasharray:2 3}
+.og-edge{fill:none;stroke:#737c87;stroke-width:1.4}
 .og-edge-q{stroke:#1668c7;stroke-width:2}
-.og-tip{fill:#8c959f}
+.og-tip{fill:#737c87}
 .og-tip-q,.og-dot{fill:#1668c7}
-@media (prefers-color-scheme:dark){
+@media screen and (prefers-color-scheme:dark){
 .og-page{fill:#12161c}
 .og text{fill:#e6edf3}
-.og .og-quiet{fill:#9aa5b1}
-.og-box{fill:#1c222b;stroke:#6e7681}
+.og .og-quiet{fill:#bcc6d0}
+.og-box{fill:#1c222b;stroke:#7d8590}
 .og-end{fill:#262d37}
-.og-int8{fill:#12402a;stroke:#3fb27a}
-.og-mixed{fill:#4a3610;stroke:#d9a441}
-.og-float{fill:#272b4d;stroke:#8d95d8}
+.og-int8{fill:#0c5540;stroke:#4fc39a}
+.og-mixed{fill:#61400a;stroke:#e0aa3e}
+.og-float{fill:#3a3572;stroke:#a79fe6}
 .og-edge{stroke:#7d8590}
 .og-edge-q{stroke:#58a6ff}
 .og-tip{fill:#7d8590}
@@ -145,25 +145,28 @@ std::string box_svg(const DrawnBox& box, const BoxText& text, Point at) {
 
 std::string edge_svg(const DrawnEdge& edge, const std::vector<Point>& line) {
   constexpr double kTip = 6;
+  constexpr double kEnd = 18;  // straight end, for the Q/DQ point
   const bool pair = !edge.pair.empty();
   std::string path = fmt::format("M{:.1f},{:.1f}", line[0].x, line[0].y);
   for (size_t i = 1; i < line.size(); ++i) {
     Point to = line[i];
-    if (i + 1 == line.size()) to.y -= kTip;
     if (i % 2 == 1) {
       path += fmt::format("V{:.1f}", to.y);
       continue;
     }
     const Point& from = line[i - 1];
+    const bool last = i + 1 == line.size();
+    if (last) to.y = std::max(from.y, line[i].y - kEnd);
     const double middle = (from.y + to.y) / 2;
     path += fmt::format("C{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}", from.x,
                         middle, to.x, middle, to.x, to.y);
+    if (last) path += fmt::format("V{:.1f}", line[i].y - kTip);
   }
   const Point end = line.back();
   std::string svg = fmt::format(
       "<g><title>{}</title><path class=\"og-edge{}\" d=\"{}\"/>"
       "<path class=\"og-tip{}\" d=\"M{:.1f},{:.1f}l-4,-7h8z\"/>",
-      pair ? "Q/DQ: " + markup_text(edge.pair) : "float",
+      pair ? "Q/DQ: " + markup_text(edge.pair) : "no Q/DQ",
       pair ? " og-edge-q" : "", path, pair ? " og-tip-q" : "", end.x, end.y);
   if (pair) {
     svg += fmt::format(
