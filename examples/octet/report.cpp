@@ -1,5 +1,6 @@
 // octet report: writes an HTML report of a model.
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <octet/io/onnx.h>
@@ -36,7 +38,7 @@ namespace octet::program {
 namespace {
 
 constexpr const char* kReportNotes = R"(
-The page has accuracy, layer noise, ranges, lint findings, latency and a graph.
+The page has a verdict, accuracy, layer noise, ranges, lint, latency and a graph.
 Without --reference, a quantized model is compared with itself without Q/DQ.
 The analysis of layers uses --samples N, accuracy all samples.
 )";
@@ -75,7 +77,7 @@ std::optional<Model> reference_of(const ReportOptions& o, const Model& model,
   for (const auto& quantizer : quant::quantizers(reference)) {
     quantizer->set_enabled(false);
   }
-  report.reference = "without Q/DQ";
+  report.reference = "its float version";
   if (is_onnx(o.model.what)) {
     report.notes.emplace_back(
         "Without --reference, the model is compared with itself without Q/DQ. "
@@ -125,6 +127,8 @@ void add_facts(const ReportOptions& o, const Model& model,
   fact("data", data);
   fact("machine",
        fmt::format("{}, {} threads", to_string(active_isa()), num_threads()));
+  fact("created",
+       fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr))));
 }
 
 void add_accuracy(const ReportOptions& o, const Model& model,
@@ -276,8 +280,11 @@ void make_report(const ReportOptions& o) {
   const std::optional<Model> reference = reference_of(o, model, report);
   std::string described = describe(opened.test ? "test samples" : "samples",
                                    data, opened, o.data, target);
+  print(described);
   described.pop_back();  // trailing newline
-  print(described + "\n");
+  for (size_t at; (at = described.find('\n')) != std::string::npos;) {
+    described.replace(at, 1, "; ");
+  }
   add_facts(o, model, described, report);
   add_accuracy(o, model, reference, data, opened, target, report);
   const std::vector<std::string> own = names_of(o.model, model).classes;

@@ -9,26 +9,66 @@
 #include <octet/runtime/detail/text_table.h>
 
 #include "drawing/markup.h"
+#include "plot.h"
 
 namespace octet::io {
 namespace {
 
-constexpr double kWidth = 320, kHeight = 120;
-
-/// Maps a value to a position on the axis.
-struct Axis {
-  double low, high, from, to;
-  double operator()(double value) const {
-    const double width = high > low ? high - low : 1;
-    return from + (value - low) / width * (to - from);
+/// Range of finite values; [0,0] without any.
+struct FiniteRange {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  void add(double value) {
+    if (!std::isfinite(value)) return;
+    low = std::min(low, value);
+    high = std::max(high, value);
   }
+  bool empty() const { return !(low <= high); }
 };
 
-std::string open_svg(std::string_view label) {
-  return fmt::format(
-      "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" "
-      "aria-label=\"{}\">",
-      kWidth, kHeight, label);
+/// Powers of ten up to a count, as log1p positions.
+std::vector<Tick> count_ticks(double most) {
+  constexpr const char* kTexts[] = {"1",    "10", "100", "1k",   "10k",
+                                    "100k", "1M", "10M", "100M", "1G"};
+  const int skip = most > 1e4 ? 2 : 1;
+  std::vector<Tick> ticks;
+  for (int i = 0; i < 10 && std::pow(10, i) <= most; i += skip) {
+    ticks.push_back({std::log1p(std::pow(10, i)), kTexts[i]});
+  }
+  return ticks;
+}
+
+std::string bars_path(const ActivationHistogram& h, const Axis& x,
+                      const Axis& y) {
+  const double step = (h.highest - h.lowest) /
+                      static_cast<double>(std::max<size_t>(1, h.bins.size()));
+  std::string path;
+  for (size_t i = 0; i < h.bins.size(); ++i) {
+    if (h.bins[i] == 0) continue;
+    const double left = x(h.lowest + static_cast<double>(i) * step);
+    const double right = x(h.lowest + static_cast<double>(i + 1) * step);
+    path += fmt::format("M{:.1f},{:.1f}V{:.1f}H{:.1f}V{:.1f}z", left, y(0),
+                        y(std::log1p(static_cast<double>(h.bins[i]))),
+                        std::max(right, left + 1), y(0));
+  }
+  return fmt::format("<path class=\"fill\" d=\"{}\"/>", path);
+}
+
+std::string line_path(const ReportCurve& curve, const Axis& x, const Axis& y) {
+  std::string path;
+  bool drawn = false;
+  for (size_t i = 0; i < curve.values.size(); ++i) {
+    const double value = curve.values[i];
+    if (!std::isfinite(value)) {
+      drawn = false;
+      continue;
+    }
+    path += fmt::format("{}{:.1f},{:.1f}", drawn ? 'L' : 'M',
+                        x(static_cast<double>(i + 1)), y(value));
+    // An isolated point is drawn as a dot.
+    if (!drawn) path += "h.01";
+    drawn = true;
+  }
+  return path;
 }
 
 std::string class_name(std::span<const std::string> names, int64_t label) {
@@ -36,109 +76,132 @@ std::string class_name(std::span<const std::string> names, int64_t label) {
                        : names[static_cast<size_t>(label)];
 }
 
+std::vector<Tick> whole_ticks(double low, double high) {
+  std::vector<Tick> ticks = ticks_of(low, high, 8);
+  std::erase_if(ticks, [](const Tick& tick) {
+    return std::abs(tick.at - std::round(tick.at)) > 1e-6;
+  });
+  return ticks;
+}
+
 }  // namespace
 
 std::string histogram_chart(const ActivationHistogram& h) {
-  constexpr double kBottom = kHeight - 16;
+  const PlotFrame f{.left = 38};
   const double low = std::min(h.lowest, h.clip_low);
   const double high = std::max(h.highest, h.clip_high);
-  const Axis x{low, high, 4, kWidth - 4};
-  const double most = std::log1p(static_cast<double>(
-      h.bins.empty() ? 0 : *std::ranges::max_element(h.bins)));
-  std::string svg = open_svg("histogram");
+  const double most = static_cast<double>(
+      h.bins.empty() ? 0 : *std::ranges::max_element(h.bins));
+  const Axis x{low, high, f.left, f.right};
+  const Axis y{0, std::log1p(most), f.bottom, f.top + 4};
+  std::string svg = open_plot(
+      f, fmt::format("Histogram of {}: values from {:.3g} to {:.3g}, range "
+                     "from {:.3g} to {:.3g}",
+                     h.name, h.lowest, h.highest, h.clip_low, h.clip_high));
   for (const auto& [from, to] :
        {std::pair{low, h.clip_low}, std::pair{h.clip_high, high}}) {
     if (to <= from) continue;
     svg += fmt::format(
-        "<rect class=\"beyond\" x=\"{:.1f}\" y=\"0\" width=\"{:.1f}\" "
+        "<rect class=\"beyond\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" "
         "height=\"{}\"/>",
-        x(from), x(to) - x(from), kBottom);
+        x(from), f.top, x(to) - x(from), f.bottom - f.top);
   }
-  std::string path;
-  const double step = (h.highest - h.lowest) /
-                      static_cast<double>(std::max<size_t>(1, h.bins.size()));
-  for (size_t i = 0; i < h.bins.size(); ++i) {
-    if (h.bins[i] == 0) continue;
-    const double at = h.lowest + static_cast<double>(i) * step;
-    const double height =
-        most > 0
-            ? (kBottom - 8) * std::log1p(static_cast<double>(h.bins[i])) / most
-            : 0;
-    path += fmt::format("M{:.1f},{:.1f}V{:.1f}H{:.1f}V{:.1f}z", x(at), kBottom,
-                        kBottom - height, std::max(x(at + step), x(at) + 1),
-                        kBottom);
-  }
-  svg += fmt::format("<path class=\"fill\" d=\"{}\"/>", path);
+  svg += plot_axes(f, x, ticks_of(low, high, 6), "value", y, count_ticks(most),
+                   "count (log scale)");
+  svg += bars_path(h, x, y);
   for (const double clip : {h.clip_low, h.clip_high}) {
-    svg += fmt::format("<path class=\"clip\" d=\"M{0:.1f},0V{1}\"/>", x(clip),
-                       kBottom);
+    svg += fmt::format("<path class=\"clip\" d=\"M{:.1f},{}V{}\"/>", x(clip),
+                       f.top, f.bottom);
   }
-  svg += fmt::format(
-      "<path class=\"axis\" d=\"M0,{0}H{1}\"/><text x=\"4\" y=\"{2}\">{3:.3g}"
-      "</text><text x=\"{4}\" y=\"{2}\" text-anchor=\"end\">{5:.3g}</text>",
-      kBottom, kWidth, kHeight - 3, low, kWidth - 4, high);
   return svg + "</svg>";
 }
 
 std::string curve_chart(std::span<const ReportCurve> curves) {
-  constexpr double kLeft = 46, kBottom = kHeight - 18;
-  double low = std::numeric_limits<double>::infinity(), high = -low;
+  const PlotFrame f{.left = 52};
+  FiniteRange range;
   size_t epochs = 1;
   for (const ReportCurve& curve : curves) {
     epochs = std::max(epochs, curve.values.size());
-    for (const double value : curve.values) {
-      if (!std::isfinite(value)) continue;
-      low = std::min(low, value);
-      high = std::max(high, value);
-    }
+    for (const double value : curve.values) range.add(value);
   }
-  if (!(low <= high)) low = high = 0;
-  const Axis x{1, static_cast<double>(epochs), kLeft, kWidth - 6};
-  const Axis y{low, high, kBottom - 4, 8};
-  std::string svg = open_svg("curve");
-  svg += fmt::format(
-      "<path class=\"axis\" d=\"M{0},4V{1}H{2}\"/>"
-      "<text x=\"{3}\" y=\"12\" text-anchor=\"end\">{4:.4g}</text>"
-      "<text x=\"{3}\" y=\"{1}\" text-anchor=\"end\">{5:.4g}</text>"
-      "<text x=\"{0}\" y=\"{6}\">epoch 1</text>"
-      "<text x=\"{7}\" y=\"{6}\" text-anchor=\"end\">{8}</text>",
-      kLeft, kBottom, kWidth, kLeft - 4, high, low, kHeight - 4, kWidth - 6,
-      epochs);
+  if (range.empty()) range = {0, 0};
+  const double last = static_cast<double>(epochs);
+  const Axis x{1, last, f.left + 6, f.right - 6};
+  const Axis y{range.low, range.high, f.bottom - 6, f.top + 4};
+  const std::string name = curves.empty() ? "" : curves[0].name;
+  std::string svg =
+      open_plot(f, fmt::format("{} over {} epochs, from {:.4g} to {:.4g}", name,
+                               epochs, range.low, range.high));
+  svg += plot_axes(f, x, whole_ticks(1, last), "epoch", y,
+                   ticks_of(range.low, range.high, 5), name);
   for (size_t c = 0; c < curves.size(); ++c) {
-    std::string path;
-    bool drawn = false;
-    for (size_t i = 0; i < curves[c].values.size(); ++i) {
-      const double value = curves[c].values[i];
-      if (!std::isfinite(value)) {
-        drawn = false;
-        continue;
-      }
-      path += fmt::format("{}{:.1f},{:.1f}", drawn ? 'L' : 'M',
-                          x(static_cast<double>(i + 1)), y(value));
-      // An isolated point is drawn as a dot.
-      if (!drawn) path += "h.01";
-      drawn = true;
-    }
-    svg += fmt::format("<path class=\"line line{}\" d=\"{}\"/>", c % 4, path);
+    svg += fmt::format("<path class=\"line line{}\" d=\"{}\"/>", c % 4,
+                       line_path(curves[c], x, y));
+  }
+  return svg + "</svg>";
+}
+
+std::string curve_key(size_t index) {
+  return fmt::format(
+      "<svg class=\"key chart\" viewBox=\"0 0 24 8\" aria-hidden=\"true\">"
+      "<path class=\"line line{}\" d=\"M1,4H23\"/></svg>",
+      index % 4);
+}
+
+std::string sqnr_chart(std::span<const ValueDifference> values) {
+  const PlotFrame f{
+      .width = 840, .height = 240, .left = 40, .right = 830, .bottom = 204};
+  FiniteRange range;
+  double noise = 0;
+  for (const ValueDifference& value : values) {
+    range.add(value.sqnr());
+    noise = std::max(noise, value.added_noise());
+  }
+  if (range.empty()) return "";
+  const double last = static_cast<double>(values.size());
+  const Axis x{1, last, f.left + 10, f.right - 10};
+  const Axis y{std::min(0.0, range.low), std::max(1.0, range.high), f.bottom,
+               f.top + 6};
+  std::string svg = open_plot(
+      f, fmt::format("SQNR of {} values in the order of computation, from "
+                     "{:.1f} to {:.1f} dB",
+                     values.size(), range.low, range.high));
+  svg += plot_axes(f, x, whole_ticks(1, last), "position in the network", y,
+                   ticks_of(y.low, y.high, 7), "SQNR (dB)");
+  const double width = std::clamp(0.7 * (f.right - f.left) / last, 1.5, 14.0);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double sqnr = values[i].sqnr();
+    if (!std::isfinite(sqnr)) continue;
+    const double top = y(std::max(0.0, sqnr)), end = y(std::min(0.0, sqnr));
+    svg += fmt::format(
+        "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
+        "height=\"{:.1f}\"><title>{}: {:.1f} dB, added noise {:.3g} %"
+        "</title></rect>",
+        noise > 0 && values[i].added_noise() == noise ? "worst" : "dot",
+        x(static_cast<double>(i + 1)) - width / 2, top, width,
+        std::max(1.0, end - top), markup_text(values[i].name), sqnr,
+        100 * values[i].added_noise());
   }
   return svg + "</svg>";
 }
 
 std::string bar(double share) {
   return fmt::format(
-      "<span class=\"bar\"><span style=\"width:{:.1f}%\"></span></span>",
+      "<span class=\"bar\" aria-hidden=\"true\"><span "
+      "style=\"width:{:.1f}%\"></span></span>",
       100 * std::clamp(std::isfinite(share) ? share : 0, 0.0, 1.0));
 }
 
 std::string confusion_table(const train::ConfusionMatrix& confusion,
                             std::span<const std::string> names) {
   std::string html =
-      "<table class=\"confusion\"><thead><tr><th>actual \\ predicted</th>";
+      "<table class=\"confusion\"><thead><tr><th scope=\"col\">actual \\ "
+      "predicted</th>";
   for (int64_t p = 0; p < confusion.classes(); ++p) {
-    html += fmt::format("<th scope=\"col\">{}</th>",
+    html += fmt::format("<th class=\"n\" scope=\"col\">{}</th>",
                         markup_text(cut_text(class_name(names, p), 16)));
   }
-  html += "<th scope=\"col\">recall</th></tr></thead><tbody>\n";
+  html += "<th class=\"n\" scope=\"col\">recall</th></tr></thead><tbody>\n";
   for (int64_t a = 0; a < confusion.classes(); ++a) {
     int64_t sum = 0;
     for (int64_t p = 0; p < confusion.classes(); ++p) {
@@ -148,15 +211,18 @@ std::string confusion_table(const train::ConfusionMatrix& confusion,
                         markup_text(cut_text(class_name(names, a), 24)));
     for (int64_t p = 0; p < confusion.classes(); ++p) {
       const int64_t count = confusion.count(a, p);
+      if (count == 0) {
+        html += "<td class=\"n\"></td>";
+        continue;
+      }
       const double share =
-          sum == 0 ? 0 : static_cast<double>(count) / static_cast<double>(sum);
-      html += fmt::format("<td style=\"background:rgba({},{:.2f})\">{}</td>",
-                          a == p ? "44,138,87" : "207,34,46",
-                          0.75 * std::sqrt(share),
-                          count == 0 ? "" : group_digits(count));
+          static_cast<double>(count) / static_cast<double>(sum);
+      html += fmt::format(
+          "<td class=\"n {}\" style=\"--share:{:.0f}%\">{}</td>",
+          a == p ? "hit" : "miss", 100 * std::sqrt(share), group_digits(count));
     }
-    html += sum == 0 ? "<td></td></tr>\n"
-                     : fmt::format("<td>{:.1f} %</td></tr>\n",
+    html += sum == 0 ? "<td class=\"n\"></td></tr>\n"
+                     : fmt::format("<td class=\"n\">{:.1f} %</td></tr>\n",
                                    100 * confusion.recall(a));
   }
   return html + "</tbody></table>";

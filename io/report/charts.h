@@ -15,6 +15,11 @@ std::string histogram_chart(const ActivationHistogram& histogram);
 
 /// Curves over epochs with a shared value axis.
 std::string curve_chart(std::span<const ReportCurve> curves);
+/// Sample of the line of curve `index`, for a legend.
+std::string curve_key(size_t index);
+
+/// SQNR of each value in order, in dB; the largest added noise is highlighted.
+std::string sqnr_chart(std::span<const ValueDifference> values);
 
 /// A bar filled to `share`, [0,1].
 std::string bar(double share);

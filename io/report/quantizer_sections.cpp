@@ -34,7 +34,7 @@ std::string fault_section(const Report& report) {
     rows += "<tr>" + cell(each.quantizer) + cell(to_string(each.fault)) +
             number(percent(each.share)) + cell(each.text) + "</tr>\n";
   }
-  return table({"quantizer", "fault", "#share", ""}, rows);
+  return table({"quantizer", "fault", "#share", "description"}, rows);
 }
 
 std::string sensitivity_section(const Report& report) {

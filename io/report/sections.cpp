@@ -18,11 +18,7 @@ namespace {
 
 std::string score_text(double value, bool is_share) {
   return is_share ? fmt::format("{:.2f} %", 100 * value)
-                  : fmt::format("{:.4g}", value);
-}
-
-std::string mebibytes(int64_t bytes) {
-  return fmt::format("{:.2f} MiB", static_cast<double>(bytes) / (1 << 20));
+                  : fmt::format("{:#.4g}", value);
 }
 
 /// Share of elements whose quantized value differs.
@@ -34,6 +30,15 @@ std::string code_share(const ValueDifference& value) {
 }
 
 }  // namespace
+
+std::string mebibytes(int64_t bytes) {
+  return fmt::format("{:.2f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+std::string count_text(int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", group_digits(count), noun,
+                     count == 1 ? "" : "s");
+}
 
 std::string decibels_text(double sqnr) {
   return std::isinf(sqnr) && sqnr > 0 ? "equal"
@@ -56,31 +61,31 @@ std::string accuracy_section(const Report& report) {
       const double change = score.model - score.reference.value_or(score.model);
       rows +=
           number(score.is_share ? fmt::format("{:+.2f} points", 100 * change)
-                                : fmt::format("{:+.4g}", change));
+                                : fmt::format("{:+.2g}", change));
     }
     rows += "</tr>\n";
   }
   if (rows.empty()) return "";
-  return two ? table(
-                   {"", "#" + report.reference, "#" + report.model, "#change"},
-                   rows)
-             : table({"", "#" + report.model}, rows);
+  return two ? table({"metric", "#" + report.reference, "#" + report.model,
+                      "#change"},
+                     rows)
+             : table({"metric", "#" + report.model}, rows);
 }
 
 std::string noise_section(const Report& report) {
   if (!report.comparison) return "";
   const ModelComparison& comparison = *report.comparison;
-  // End of the decibel bars.
-  constexpr double kFull = 60;
+  constexpr double kFull = 60;  // end of the bars, in dB
+  constexpr size_t kOpenRows = 40;
   const bool codes = std::ranges::any_of(
       comparison.values, [](const auto& value) { return value.codes > 0; });
   std::string rows;
   for (const ValueDifference& value : comparison.values) {
     rows +=
         "<tr>" + cell(value.is_output ? value.name + " (output)" : value.name) +
-        number(decibels_text(value.sqnr())) + "<td>" +
-        bar(value.sqnr() / kFull) + "</td>" +
-        number(fmt::format("{:.3g} %", 100 * value.added_noise())) +
+        fmt::format("<td class=\"n\">{}{}</td>", decibels_text(value.sqnr()),
+                    bar(value.sqnr() / kFull)) +
+        number(small_percent(value.added_noise())) +
         number(fmt::format("{:.3g}", value.max_error)) +
         (codes ? number(code_share(value)) : "") + cell(value.op) + "</tr>\n";
   }
@@ -88,14 +93,16 @@ std::string noise_section(const Report& report) {
       "<p>Values of {} compared with {}, on {} samples. SQNR is the "
       "signal-to-quantization-noise ratio of the value; added noise is the "
       "layer's contribution beyond that of its inputs, relative to the value's "
-      "power; bars end at {:.0f} dB.</p>\n",
+      "power{}.</p>\n",
       markup_text(report.model), markup_text(report.reference),
-      comparison.samples, kFull);
+      group_digits(comparison.samples),
+      codes ? "; changed is the share of INT8 values that differ" : "");
   const std::vector<ValueDifference> worst = comparison.by_noise();
   if (!worst.empty() && worst[0].added_noise() > 0) {
     html +=
-        fmt::format("<p>Most noise is added by <b>{}</b>: {:.3g} %.</p>\n",
-                    markup_text(worst[0].name), 100 * worst[0].added_noise());
+        fmt::format("<p>Most noise is added by <b>{}</b>: {} (orange).</p>\n",
+                    markup_text(worst[0].name),
+                    markup_text(small_percent(worst[0].added_noise())));
   }
   if (comparison.only_in_a + comparison.only_in_b > 0) {
     html += fmt::format(
@@ -104,11 +111,17 @@ std::string noise_section(const Report& report) {
         comparison.only_in_a, markup_text(report.reference),
         comparison.only_in_b, markup_text(report.model));
   }
-  std::vector<std::string_view> heading = {"layer", "#SQNR", "", "#added noise",
+  std::vector<std::string_view> heading = {"layer", "#SQNR", "#added noise",
                                            "#largest error"};
-  if (codes) heading.emplace_back("#other codes");
+  if (codes) heading.emplace_back("#changed");
   heading.emplace_back("class");
-  return html + table(heading, rows);
+  const std::string chart = sqnr_chart(comparison.values);
+  if (!chart.empty()) {
+    html += "<figure class=\"wide\" tabindex=\"0\">" + chart + "</figure>\n";
+  }
+  return html +
+         details(fmt::format("Table of {} values", comparison.values.size()),
+                 table(heading, rows), comparison.values.size() <= kOpenRows);
 }
 
 std::string activation_section(const Report& report) {
@@ -116,7 +129,8 @@ std::string activation_section(const Report& report) {
   constexpr size_t kOpen = 12;
   std::string html =
       "<p>Values at each Q/DQ point, counts on a logarithmic axis. Dashed "
-      "lines mark the representable range; values beyond it are clipped.</p>\n";
+      "lines mark the representable range; values in the shaded area beyond it "
+      "are clipped.</p>\n";
   for (size_t i = 0; i < report.activations.size(); ++i) {
     const ActivationHistogram& h = report.activations[i];
     if (i == 0) html += "<div class=\"charts\">\n";
@@ -143,11 +157,13 @@ std::string confusion_section(const Report& report) {
   constexpr int64_t kWhole = 24;
   constexpr size_t kTold = 20;
   const train::ConfusionMatrix& confusion = *report.confusion;
-  std::string html = fmt::format("<p>{} on {} samples, {:.2f} % correct.</p>\n",
-                                 markup_text(report.model), confusion.samples(),
-                                 100 * confusion.accuracy());
+  std::string html = fmt::format(
+      "<p>{} on {} samples, {:.2f} % correct.</p>\n", markup_text(report.model),
+      group_digits(confusion.samples()), 100 * confusion.accuracy());
   if (confusion.classes() <= kWhole) {
-    return html + "<div class=\"scroll\">" +
+    return html +
+           "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+           "aria-label=\"Confusion matrix\">" +
            confusion_table(confusion, report.classes) + "</div>\n";
   }
   struct Mistake {
@@ -189,13 +205,15 @@ std::string lint_section(const Report& report) {
   std::map<LayerPrecision, int> layers;
   for (const LayerForecast& layer : lint.layers) ++layers[layer.precision];
   std::string html = fmt::format(
-      "<p>For {}: {} errors, {} warnings, {} notes. Of {} layers, {} are "
+      "<p>For {}: {}, {}, {}. Of {} layers, {} are "
       "predicted to run in INT8, {} with INT8 input and floating-point output, "
       "{} in floating point.</p>\n",
-      to_string(lint.target), lint.count(LintSeverity::error),
-      lint.count(LintSeverity::warning), lint.count(LintSeverity::info),
-      lint.layers.size(), layers[LayerPrecision::int8],
-      layers[LayerPrecision::int8_to_float], layers[LayerPrecision::floating]);
+      to_string(lint.target),
+      count_text(lint.count(LintSeverity::error), "error"),
+      count_text(lint.count(LintSeverity::warning), "warning"),
+      count_text(lint.count(LintSeverity::info), "note"), lint.layers.size(),
+      layers[LayerPrecision::int8], layers[LayerPrecision::int8_to_float],
+      layers[LayerPrecision::floating]);
   if (!lint.incomplete.empty()) {
     html += fmt::format("<p class=\"error\">Checked in part only: {}</p>\n",
                         markup_text(lint.incomplete));
@@ -224,7 +242,7 @@ std::string lint_section(const Report& report) {
     at = end;
   }
   if (!rows.empty()) {
-    html += table({"", "rule", "location and reason", "fix"}, rows);
+    html += table({"severity", "rule", "location and reason", "fix"}, rows);
   }
   std::string forecast;
   for (const LayerForecast& layer : lint.layers) {
@@ -233,23 +251,25 @@ std::string lint_section(const Report& report) {
                 cell(layer.group) + cell(layer.reason) + "</tr>\n";
   }
   if (forecast.empty()) return html;
-  return html + "<details><summary>Layers that are not fully INT8</summary>" +
-         table({"layer", "precision", "kernel", "reason"}, forecast) +
-         "</details>\n";
+  return html +
+         details("Layers that are not fully INT8",
+                 table({"layer", "precision", "kernel", "reason"}, forecast));
 }
 
 std::string speed_section(const Report& report) {
   if (report.speeds.empty()) return "";
-  std::string rows, details;
+  const double slowest = report.speeds.back().median_ms /
+                         static_cast<double>(report.speeds.back().batch);
+  std::string rows, all_steps;
   for (const ReportSpeed& speed : report.speeds) {
-    rows +=
-        "<tr>" + cell(speed.name) + number(fmt::format("{}", speed.batch)) +
-        number(fmt::format("{:.3f} ms", speed.median_ms)) +
-        number(fmt::format("{:.3f} ms", speed.p99_ms)) +
-        number(fmt::format("{:.1f}", 1e3 * static_cast<double>(speed.batch) /
-                                         speed.median_ms)) +
-        number(mebibytes(speed.weight_bytes)) +
-        number(mebibytes(speed.activation_bytes)) + "</tr>\n";
+    const double batch = static_cast<double>(speed.batch);
+    rows += "<tr>" + cell(speed.name) + number(group_digits(speed.batch)) +
+            number(fmt::format("{:.3f} ms", speed.median_ms)) +
+            number(fmt::format("{:.3f} ms", speed.p99_ms)) +
+            number(fmt::format("{:.2f}x", slowest * batch / speed.median_ms)) +
+            number(group_digits(std::llround(1e3 * batch / speed.median_ms))) +
+            number(mebibytes(speed.weight_bytes)) +
+            number(mebibytes(speed.activation_bytes)) + "</tr>\n";
     double total = 0, most = 0;
     for (const ProgramStep& step : speed.steps) {
       total += step.seconds;
@@ -258,24 +278,24 @@ std::string speed_section(const Report& report) {
     if (total <= 0) continue;
     std::string steps;
     for (const ProgramStep& step : speed.steps) {
-      steps += "<tr>" + cell(step.name) + cell(step.op) + cell(step.reads) +
-               cell(step.stores) +
-               number(fmt::format("{:.1f}", 1e6 * step.seconds)) +
-               number(fmt::format("{:.1f} %", 100 * step.seconds / total)) +
-               "<td>" + bar(step.seconds / most) + "</td></tr>\n";
+      steps +=
+          "<tr>" + cell(step.name) + cell(step.op) + cell(step.reads) +
+          cell(step.stores) +
+          number(fmt::format("{:.1f} \u00b5s", 1e6 * step.seconds)) +
+          fmt::format("<td class=\"n\">{:.1f} %{}</td></tr>\n",
+                      100 * step.seconds / total, bar(step.seconds / most));
     }
-    details +=
-        fmt::format("<details><summary>Steps of {}</summary>",
-                    markup_text(speed.name)) +
-        table({"layer", "op", "inputs", "output", "#us", "#share", ""}, steps) +
-        "</details>\n";
+    all_steps += details(
+        fmt::format("Time of the {} steps of {}", speed.steps.size(),
+                    speed.name),
+        table({"layer", "op", "inputs", "output", "#time", "#share"}, steps));
   }
   return "<p class=\"quiet\">Measured with Octet on this machine's CPU; a "
          "TensorRT engine has other latencies.</p>\n" +
-         table({"", "#batch", "#median", "#p99", "#samples/s", "#weights",
-                "#activations"},
+         table({"model", "#batch", "#median", "#p99", "#speed", "#samples/s",
+                "#weights", "#activations"},
                rows) +
-         details;
+         all_steps;
 }
 
 std::string curve_section(const Report& report) {
@@ -293,7 +313,7 @@ std::string curve_section(const Report& report) {
   for (const auto& [name, curves] : groups) {
     std::string keys;
     for (size_t i = 0; i < curves.size(); ++i) {
-      keys += fmt::format("<span class=\"key key{}\"></span>{}", i % 4,
+      keys += fmt::format("<span class=\"legend\">{}{}</span>\n", curve_key(i),
                           markup_text(curves[i].name));
     }
     html += fmt::format(
@@ -306,9 +326,14 @@ std::string curve_section(const Report& report) {
 std::string graph_section(const Report& report) {
   if (!report.graph) return "";
   try {
-    return "<details open><summary>Show or hide</summary><div "
-           "class=\"graph\">" +
-           to_svg(*report.graph) + "</div></details>\n";
+    return "<div class=\"tools\" role=\"group\" aria-label=\"Zoom\">"
+           "<button type=\"button\" data-zoom=\"out\">Smaller</button>"
+           "<button type=\"button\" data-zoom=\"in\">Larger</button>"
+           "<button type=\"button\" data-zoom=\"fit\">Fit width</button>"
+           "<button type=\"button\" data-zoom=\"actual\">100 %</button></div>"
+           "<div class=\"graph\" tabindex=\"0\" role=\"region\" "
+           "aria-label=\"Graph\">" +
+           to_svg(*report.graph) + "</div>\n";
   } catch (const UnsupportedError&) {
     return "<p class=\"quiet\">The graph is too large to draw. Draw the output "
            "of octet graph --dot with Graphviz.</p>\n";

@@ -2,7 +2,9 @@
 // Internal to io.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <octet/io/report.h>
 
@@ -22,5 +24,9 @@ std::string graph_section(const Report& report);
 
 /// "41.2 dB"; "equal" for no difference.
 std::string decibels_text(double sqnr);
+/// "0.26 MiB".
+std::string mebibytes(int64_t bytes);
+/// "1 error", "2 errors".
+std::string count_text(int64_t count, std::string_view noun);
 
 }  // namespace octet::io

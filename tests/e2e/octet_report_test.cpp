@@ -33,7 +33,7 @@ class OctetReport : public ::testing::Test {
     const SymbolicTensor x = input({9, 8, 3}, "x");
     SymbolicTensor y =
         Conv2D({.filters = 17, .activation = "relu", .name = "<b>conv</b>"})(x);
-    y = GlobalAveragePooling2D()(y);
+    y = GlobalAveragePooling2D({.name = std::string(120, 'n')})(y);
     const Model model(x, Dense({.units = 4, .name = "answer & more"})(y));
     io::save_model(model, folder_ / "float.h5");
     io::write_npy(folder_ / "x.npy", noise({20, 9, 8, 3}));
@@ -63,16 +63,17 @@ class OctetReport : public ::testing::Test {
 };
 
 TEST_F(OctetReport, EscapesNamesInItsPage) {
-  const CommandResult r =
-      run("report int8.onnx --data x.npy --labels y.npy --reference float.h5 "
-          "--command 'octet quantize <script>' --seconds 0.01 --sensitivity "
-          "-o report.html");
+  const CommandResult r = run(
+      "report int8.onnx --data x.npy --labels y.npy --reference float.h5 "
+      "--command 'octet quantize <script>alert' --seconds 0.01 --sensitivity "
+      "-o report.html");
   ASSERT_EQ(r.exit_code, 0) << r.output;
   const std::string text = page();
-  EXPECT_THAT(text, AllOf(HasSubstr("octet quantize &lt;script&gt;"),
-                          HasSubstr("&lt;b&gt;conv&lt;/b&gt;"),
-                          Not(HasSubstr("<b>conv")), Not(HasSubstr("<script")),
-                          HasSubstr("prefers-color-scheme")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("octet quantize &lt;script&gt;alert"),
+                    HasSubstr("&lt;b&gt;conv&lt;/b&gt;"),
+                    Not(HasSubstr("<b>conv")), Not(HasSubstr("<script>alert")),
+                    HasSubstr("prefers-color-scheme")));
   EXPECT_THAT(
       sections(),
       IsSupersetOf({"accuracy", "confusion", "noise", "activations",
@@ -81,6 +82,9 @@ TEST_F(OctetReport, EscapesNamesInItsPage) {
       run_venv_script("check_markup.py", folder_.path());
   if (markup.exit_code == 77) GTEST_SKIP() << markup.output;
   EXPECT_EQ(markup.exit_code, 0) << markup.output;
+  const CommandResult colors =
+      run_venv_script("check_colors.py", folder_.path());
+  EXPECT_EQ(colors.exit_code, 0) << colors.output;
   const CommandResult rendered =
       run_venv_script("render_report.py", folder_.path());
   if (rendered.exit_code == 77) GTEST_SKIP() << rendered.output;

@@ -1,5 +1,5 @@
 """Renders an HTML report in headless Chromium, at the width of a phone and of a
-desktop, and finds overflowing and missing content.
+desktop, finds overflowing and missing content, sorts a table, zooms the graph.
 
     render_report.py FOLDER [PICTURE.png]
 
@@ -21,10 +21,11 @@ PROBE = """<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">
  srcdoc="{page}"></iframe><pre id="found"></pre><script>
 document.getElementById("page").addEventListener("load", event => {{
   const page = event.target.contentDocument, root = page.documentElement;
-  const wide = [...page.querySelectorAll("main *")].filter(
-    e => !e.closest(".scroll, .graph, pre, svg") &&
+  const wide = [...page.querySelectorAll("body *")].filter(
+    e => !e.closest(".scroll, .graph, .wide, nav, pre, svg") &&
       e.getBoundingClientRect().right > root.clientWidth + 0.5);
-  const cut = [...page.querySelectorAll(".tile, figcaption, h1, h2, p")].filter(
+  const cut = [...page.querySelectorAll(
+    ".tile, .verdict, figcaption, h1, h2, p")].filter(
     e => e.scrollWidth > e.clientWidth + 1);
   const flat = [...page.querySelectorAll("section, figure, .chart, .graph svg")]
     .filter(e => !e.closest("details:not([open])") &&
@@ -37,7 +38,20 @@ document.getElementById("page").addEventListener("load", event => {{
       ":scope > rect.og-box") == box &&
       e.getBoundingClientRect().right > box.getBoundingClientRect().right;
   }});
+  const table = page.querySelector("#noise table"), rows = table.tBodies[0];
+  const heading = table.tHead.rows[0].cells[1];
+  const decibels = () => [...rows.rows].map(
+    row => parseFloat(row.cells[1].textContent) || Infinity);
+  const orders = [decibels()];
+  for (let i = 0; i < 3; ++i) {{
+    heading.firstElementChild.click();
+    orders.push([heading.ariaSort, ...decibels()]);
+  }}
+  const graph = page.querySelector(".graph svg"), width = graph.clientWidth;
+  page.querySelector("[data-zoom=in]").click();
+  const zoom = graph.clientWidth / width;
   document.getElementById("found").textContent = JSON.stringify({{
+    orders: orders.map(order => order.map(String)), zoom: zoom,
     scroll: root.scrollWidth, client: root.clientWidth,
     wide: wide.slice(0, 5).map(name), cut: cut.slice(0, 5).map(name),
     flat: flat.slice(0, 5).map(name), spill: text.length,
@@ -77,6 +91,14 @@ def main():
             assert found["scroll"] <= found["client"], found
             assert not found["wide"] + found["cut"] + found["flat"], found
             assert found["spill"] == 0, found
+            before, down, up, after = found["orders"]
+            numbers = sorted(float(each) for each in before)
+            assert numbers[0] < numbers[1] < numbers[-1], before
+            assert [float(each) for each in up[1:]] == numbers, up
+            assert [float(each) for each in down[1:]] == numbers[::-1], down
+            assert [down[0], up[0]] == ["descending", "ascending"], found
+            assert after == ["null"] + before, after
+            assert abs(found["zoom"] - 1.25) < 0.01, found
     return 0
 
 

@@ -95,10 +95,11 @@ struct Report {
   std::vector<std::string> notes = {};    ///< omissions and their reasons
 };
 
-/// Returns the HTML page. Text of models and data is escaped; no scripts;
-/// layouts for narrow and wide screens, light and dark.
-/// Throws: ValueError for a number of names that is not that of the classes; as
-/// to_svg().
+/// Returns the HTML page: a verdict in one sentence, key figures, sections.
+/// Text of models and data is escaped. The page makes no requests; its script
+/// sorts tables and zooms the graph. Layouts for narrow and wide screens, light
+/// and dark, and print. Throws: ValueError for a number of names that is not
+/// that of the classes; as to_svg().
 std::string to_html(const Report& report);
 
 /// Returns the values of each quantized activation of a calibrated model, over
