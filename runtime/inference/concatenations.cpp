@@ -1,11 +1,9 @@
 // Moves pointwise expressions of concatenations to their parts, so that the
 // epilogues that compute the parts write the result.
-
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
 #include <vector>
-
 
 #include "consumers.h"
 #include "ops/weights.h"

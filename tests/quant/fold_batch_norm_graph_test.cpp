@@ -370,12 +370,11 @@ TEST(FoldBatchNorm, DoesNotLookThroughAQuantizedIdentity) {
 TEST(FoldBatchNorm, KeepsQuantizedBiasesAndGammas) {
   const QuantizerConfig weight = weight_quantizer();
   EXPECT_EQ(folds_of(quantized_with(
-                {{{QdqSite::weight("bias"), "user"}, "a", weight, "a/bias"}})),
+                {{"a", QdqSite::weight("bias"), weight, "a/bias", "user"}})),
             "b stays: the bias of 'quant_a' is quantized\n");
-  EXPECT_EQ(
-      folds_of(quantized_with(
-          {{{QdqSite::weight("gamma"), "user"}, "b", weight, "b/gamma"}})),
-      "quant_b stays: its input is quantized\n");
+  EXPECT_EQ(folds_of(quantized_with(
+                {{"b", QdqSite::weight("gamma"), weight, "b/gamma", "user"}})),
+            "quant_b stays: its input is quantized\n");
 }
 
 }  // namespace

@@ -249,19 +249,23 @@ inline Model quantized(
   quant::QdqPlan plan = plan_by_hand("linear", "x");
   for (const Parameter& p : model.layer("linear").parameters()) {
     if (p.name == "bias") continue;
-    plan.points.push_back({{quant::QdqSite::weight(p.name), "user", "by hand"},
-                           "linear",
-                           weight,
-                           "linear/" + p.name});
+    plan.points.push_back({.layer = "linear",
+                           .site = quant::QdqSite::weight(p.name),
+                           .config = weight,
+                           .group = "linear/" + p.name,
+                           .rule = "user",
+                           .reason = "by hand"});
   }
   const std::string_view inner =
       quant::intermediate_tensor(model.layer("linear"));
   if (!inner.empty()) {
     plan.points.push_back(
-        {{quant::QdqSite::intermediate(std::string(inner)), "user", "by hand"},
-         "linear",
-         quant::activation_quantizer(),
-         "inner"});
+        {.layer = "linear",
+         .site = quant::QdqSite::intermediate(std::string(inner)),
+         .config = quant::activation_quantizer(),
+         .group = "inner",
+         .rule = "user",
+         .reason = "by hand"});
   }
   return quant::apply(plan, model);
 }

@@ -106,10 +106,12 @@ inline quant::QdqPlan plan_for(const Model& model,
 inline quant::QdqPlan plan_by_hand(const std::string& layer,
                                    const std::string& source) {
   quant::QdqPlan plan;
-  plan.points.push_back({{quant::QdqSite::input(0), "user", "by hand"},
-                         layer,
-                         quant::activation_quantizer(),
-                         source});
+  plan.points.push_back({.layer = layer,
+                         .site = quant::QdqSite::input(0),
+                         .config = quant::activation_quantizer(),
+                         .group = source,
+                         .rule = "user",
+                         .reason = "by hand"});
   return plan;
 }
 
