@@ -83,9 +83,9 @@ class Segment {
     const SymbolicTensor y = Activation(
         {.activation = "linear", .name = "requantized"})(made_by(node));
     const Model part(inputs_, {y});
-    const quant::QdqPlan plan{{{{quant::QdqSite::input(0), "", ""},
-                                "requantized",
-                                quantizer.config()}}};
+    const quant::QdqPlan plan{{{.layer = "requantized",
+                                .site = quant::QdqSite::input(0),
+                                .config = quantizer.config()}}};
     const Model whole = quant::apply(plan, part);
     for (const auto& placed : quant::activation_quantizers(whole)) {
       if (!placed.quantizer->calibrated()) {
