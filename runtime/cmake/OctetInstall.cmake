@@ -1,5 +1,5 @@
 # Installation, the CMake package for find_package(octet), pkg-config files, and
-# the target `uninstall`. Components are the Debian packages:
+# the targets `uninstall` and `package`. Components are the Debian packages:
 # command, libraries, development, documentation.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -112,4 +112,5 @@ if(PROJECT_IS_TOP_LEVEL)
   add_custom_target(uninstall
     COMMAND ${CMAKE_COMMAND} -D BUILD=${PROJECT_BINARY_DIR}
       -P ${CMAKE_CURRENT_LIST_DIR}/OctetUninstall.cmake VERBATIM)
+  include(OctetPackages)
 endif()
