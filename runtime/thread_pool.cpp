@@ -6,6 +6,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -73,6 +74,15 @@ struct ThreadPool::Impl {
     for (std::thread& thread : threads) thread.join();
   }
 
+  // Without threads, callers run all tasks themselves.
+  void start_thread() {
+    try {
+      threads.emplace_back([this] { serve(); });
+    } catch (const std::system_error&) {
+      if (threads.empty()) queue.clear();
+    }
+  }
+
   void serve() {
     std::unique_lock lock(mutex);
     for (;;) {
@@ -106,9 +116,7 @@ void ThreadPool::enqueue(std::function<void()> function) {
     const std::lock_guard lock(impl_->mutex);
     impl_->queue.push_back(std::move(function));
     const bool busy = impl_->idle < impl_->queue.size();
-    if (busy && impl_->threads.size() < impl_->most) {
-      impl_->threads.emplace_back([impl = impl_.get()] { impl->serve(); });
-    }
+    if (busy && impl_->threads.size() < impl_->most) impl_->start_thread();
   }
   impl_->wake.notify_one();
 }
