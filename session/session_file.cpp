@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/detail/load_limits.h>
 #include <octet/layers/parameter.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
