@@ -9,6 +9,7 @@
 
 #include "graph.h"
 #include "lasting_values.h"
+#include "requantization.h"
 #include "storage.h"
 #include "workspaces.h"
 
@@ -24,6 +25,7 @@ struct FusedStep {
   int64_t rows = 0, cols = 0, channels = 0;  // computed outputs
   Size2 other_every{1, 1};  // pixel stride of `other` per output
   Tensor a, b;
+  Requantization requantization;
   kernels::FusedEpilogue fused;  // without pointers into storages
   int x = -1;
   int other = -1;

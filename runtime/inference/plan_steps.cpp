@@ -35,6 +35,26 @@ void fill_factors(autograd::Expression& e) {
   if (e.second) fill(*e.second);
 }
 
+// Shortens the epilogue of sums of few products; longer sums take much more
+// time than it.
+void set_requantization(FusedStep& step) {
+  constexpr int64_t kFewProducts = 576;
+  const LinearCall& linear = step.linear;
+  if (linear.factor != GemmType::codes || linear.rescale.empty() ||
+      linear.kernels->code_products() > kFewProducts) {
+    return;
+  }
+  kernels::Epilogue e;
+  e.rescale = linear.rescale.f32().data();
+  e.fused = &step.fused;
+  step.requantization =
+      find_requantization(e, step.channels, linear.kernels->code_table);
+  const auto& found = std::as_const(step.requantization);
+  if (found.multiplier.empty()) return;
+  step.fused.multiplier = found.multiplier.f32().data();
+  step.fused.offset = found.offset.f32().data();
+}
+
 // Storages of an evaluation.
 struct Access {
   std::vector<int> reads;
@@ -231,6 +251,7 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
   step.flat = contiguous && upsampling == Size2{1, 1} &&
               step.windows.segments.size() == 1 &&
               step.windows.pixel == x.pixel / unit && x.h == y.h && x.w == y.w;
+  set_requantization(step);
   for (const Tensor& panel : step.linear.weight.panels) {
     plan_.weights += panel.bytes();
   }

@@ -26,5 +26,6 @@ namespace {
 #include "tile.inl"
 // Uses tile.inl.
 #include "fused_epilogue.inl"
+#include "short_epilogue.inl"
 }  // namespace
 }  // namespace octet::kernels

@@ -128,10 +128,15 @@ struct FusedEpilogue {
   int other_zero_byte = 128;
   float other_zero = -0.0f;  // added to `other`: +0 turns -0 into +0
   float low = 0, high = 0;
-  bool clips = true;   // needed, and not done by the outputs' ranges
-  bool clips2 = true;  // needed
+  bool clips = true;         // needed, and not done by the outputs' ranges
+  bool clips2 = true;        // needed
+  bool affine_only = false;  // clip(a*z + b) in a single float output
   int output_count = 0;
   FusedOutput outputs[kMostFusedOutputs];
+  /// [channels]: q = clip(round(multiplier * sum + offset)) of the only output,
+  /// exact for every integer sum, or null. NaN for channels without.
+  const float* multiplier = nullptr;
+  const float* offset = nullptr;
   bool* nan = nullptr;  // set to true if an output to be quantized is NaN
   /// Applies `function` to the result: the table's activate(), or null.
   void (*activate)(const Activation&) = nullptr;

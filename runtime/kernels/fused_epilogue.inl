@@ -1,13 +1,22 @@
 // FusedEpilogue epilogue of sums (see FusedEpilogue): the arithmetic of
 // expression.inl without a round trip through memory.
 
-// Sums of `count` pixels of a row, at most 32, `width` apart.
+// Sums of `count` pixels of `rows` rows, at most 32 in a row, `width` apart.
 constexpr int kMostFusedPixels = 32;
 static_assert(kMaxRows1 <= kMostFusedPixels);
 struct FusedTile {
   int64_t row, col, count;
   int width;
+  int64_t rows = 1;
 };
+
+// Calls run(sums, tile) for each row of a tile.
+template <class Sum, class Run>
+OCTET_INLINE void for_rows_of(const Sum* sums, const FusedTile& t, Run run) {
+  for (int64_t r = 0; r < t.rows; ++r, sums += t.count * t.width) {
+    run(sums, FusedTile{t.row + r, t.col, t.count, t.width});
+  }
+}
 
 enum class OtherTerm { none, affine, floats, bytes, shorts };
 
@@ -339,22 +348,25 @@ OCTET_INLINE void fuse_with(const Sum* sums, const FusedTile& t, int64_t k,
   }
 }
 
-// Applies the fused epilogue to channels [k, k + channels) of the product.
+// Applies the fused epilogue to channels [k, k + channels) of the product, step
+// by step.
 template <class Sum>
-OCTET_INLINE void fuse_tile(const Sum* sums, const FusedTile& t, int64_t k,
-                            int channels, const Epilogue& e) {
+OCTET_INLINE void fuse_steps(const Sum* all, const FusedTile& tile, int64_t k,
+                             int channels, const Epilogue& e) {
   const FusedEpilogue& f = *e.fused;
-  if (f.terms == 0) {
-    fuse_with<OtherTerm::none>(sums, t, k, channels, e);
-  } else if (f.terms == 1) {
-    fuse_with<OtherTerm::affine>(sums, t, k, channels, e);
-  } else if (f.other_form == StorageFormat::bytes) {
-    fuse_with<OtherTerm::bytes>(sums, t, k, channels, e);
-  } else if (f.other_form == StorageFormat::shorts) {
-    fuse_with<OtherTerm::shorts>(sums, t, k, channels, e);
-  } else {
-    fuse_with<OtherTerm::floats>(sums, t, k, channels, e);
-  }
+  for_rows_of(all, tile, [&](const Sum* sums, const FusedTile& t) {
+    if (f.terms == 0) {
+      fuse_with<OtherTerm::none>(sums, t, k, channels, e);
+    } else if (f.terms == 1) {
+      fuse_with<OtherTerm::affine>(sums, t, k, channels, e);
+    } else if (f.other_form == StorageFormat::bytes) {
+      fuse_with<OtherTerm::bytes>(sums, t, k, channels, e);
+    } else if (f.other_form == StorageFormat::shorts) {
+      fuse_with<OtherTerm::shorts>(sums, t, k, channels, e);
+    } else {
+      fuse_with<OtherTerm::floats>(sums, t, k, channels, e);
+    }
+  });
 }
 
 // Prefetches `bytes` bytes of each of `count` pixels.
@@ -371,22 +383,24 @@ OCTET_INLINE void fetch_pixels(const void* from, int64_t pixel, int64_t bytes,
 
 // Prefetches the epilogue's inputs and outputs during the sums of a tile: their
 // cache lines are too far apart for the hardware prefetcher.
-OCTET_INLINE void fetch_fused(const FusedTile& t, int64_t k, int channels,
+OCTET_INLINE void fetch_fused(const FusedTile& tile, int64_t k, int channels,
                               const Epilogue& e) {
   const FusedEpilogue& f = *e.fused;
   const int64_t at = e.channel + k;
-  if (f.terms > 1) {
-    const int64_t size = bytes_of(f.other_form);
-    fetch_pixels<0>(
-        static_cast<const char*>(f.other) +
-            (t.row * f.other_line + t.col * f.other_pixel + at) * size,
-        f.other_pixel * size, channels * size, t.count);
-  }
-  for (int i = 0; i < f.output_count; ++i) {
-    const FusedOutput& o = f.outputs[i];
-    const int64_t size = bytes_of(o.form);
-    fetch_pixels<1>(static_cast<const char*>(o.to) +
-                        (t.row * o.line + t.col * o.pixel + at) * size,
-                    o.pixel * size, channels * size, t.count);
+  for (int64_t row = tile.row; row < tile.row + tile.rows; ++row) {
+    if (f.terms > 1) {
+      const int64_t size = bytes_of(f.other_form);
+      fetch_pixels<0>(
+          static_cast<const char*>(f.other) +
+              (row * f.other_line + tile.col * f.other_pixel + at) * size,
+          f.other_pixel * size, channels * size, tile.count);
+    }
+    for (int i = 0; i < f.output_count; ++i) {
+      const FusedOutput& o = f.outputs[i];
+      const int64_t size = bytes_of(o.form);
+      fetch_pixels<1>(static_cast<const char*>(o.to) +
+                          (row * o.line + tile.col * o.pixel + at) * size,
+                      o.pixel * size, channels * size, tile.count);
+    }
   }
 }

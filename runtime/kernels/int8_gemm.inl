@@ -260,19 +260,20 @@ OCTET_INLINE void multiply_codes_block(const CodeProduct& c, const Epilogue& e,
     p.start = c.start + k;
     p.sums = sums;
     const int channels = panel_channels(k, c.channels);
+    const int64_t most = Fuse ? rows_of_tile(c, block, vectors) : 1;
     Fetching fetching(p, k == 0, k + width >= c.channels,
-                      tiles_of(block, vectors));
-    for (int64_t row = block.first_row; row < block.last_row; ++row) {
-      for_tiles(
-          block.last_col - block.first_col, vectors,
-          [&](int64_t t, int64_t size) OCTET_INLINE_LAMBDA {
-            const int64_t col = block.first_col + t;
-            p.a = c.image + row * c.line + col * c.pixel;
-            p.ahead = fetching.tile();
-            (vectors == 1 ? kCodeTiles1.of[size] : kCodeTiles2.of[size])(p);
-            finish_tile<Fuse>(sums, {row, col, size, width}, k, channels, e);
-          });
-    }
+                      tiles_of(block, vectors, most));
+    for_tiles_of(
+        block, vectors, most,
+        [&](int64_t row, int64_t col, int64_t rows, int64_t count)
+            OCTET_INLINE_LAMBDA {
+              const int64_t size = rows * count;
+              p.a = c.image + row * c.line + col * c.pixel;
+              p.ahead = fetching.tile();
+              (vectors == 1 ? kCodeTiles1.of[size] : kCodeTiles2.of[size])(p);
+              finish_tile<Fuse>(sums, {row, col, count, width, rows}, k,
+                                channels, e);
+            });
     k += width;
   }
 }
@@ -402,6 +403,16 @@ void max_pool_codes(const CodePool& arguments) {
   }
 }
 
+// Applies a fused epilogue to sums [pixels][channels].
+void finish_sums(const int32_t* sums, int64_t pixels, int channels,
+                 const Epilogue& e) {
+  for (int64_t i = 0; i < pixels; i += kMaxRows1) {
+    const int64_t count = pixels - i < kMaxRows1 ? pixels - i : kMaxRows1;
+    finish_tile<true>(sums + i * channels, {0, i, count, channels}, 0, channels,
+                      e);
+  }
+}
+
 #include "depthwise_codes.inl"
 
 constexpr CodeTable kCodes = {
@@ -414,4 +425,5 @@ constexpr CodeTable kCodes = {
     .depthwise = depthwise_codes,
     .pack = pack_codes,
     .max_pool = max_pool_codes,
+    .finish = kLanes >= 8 ? finish_sums : nullptr,
 };

@@ -114,7 +114,7 @@ struct DepthwiseGradient {
 ///     image[row*stride_h + i*dilation_h][col*stride_w + j*dilation_w][c]
 ///       * q[i][j][c]
 struct CodeDepthwise {
-  /// OutputTile per tile in a line; upper bounds of the input lines of a tile
+  /// Outputs per tile in a line; upper bounds of the input lines of a tile
   /// (rounded up to whole words) and of its input columns.
   static constexpr int kCols = 8;
   static constexpr int64_t kMostLines = 32;
@@ -248,6 +248,10 @@ struct CodeTable {
   /// Returns false if a weight is NaN.
   bool (*pack)(const CodePanels&);
   void (*max_pool)(const CodePool&);
+  /// Applies a fused epilogue to sums [pixels][channels]; null without
+  /// FusedEpilogue::multiplier.
+  void (*finish)(const int32_t* sums, int64_t pixels, int channels,
+                 const Epilogue&);
 
   /// Returns the number of words of c channels.
   int64_t words(int64_t c) const {

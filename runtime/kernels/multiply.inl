@@ -249,20 +249,19 @@ OCTET_INLINE void multiply_fused_block(const Product& c, const Epilogue& e,
     Tile p = tile_of(c, k, width);
     p.out = sums;
     p.out_row = width;
+    const int64_t most = rows_of_tile(c, block, vectors);
     Fetching fetching(p, k == 0, k + width >= c.channels,
-                      tiles_of(block, vectors));
-    for (int64_t row = block.first_row; row < block.last_row; ++row) {
-      for_tiles(block.last_col - block.first_col, vectors,
-                [&](int64_t t, int64_t size) OCTET_INLINE_LAMBDA {
-                  const int64_t col = block.first_col + t;
-                  p.a = c.image + row * c.line + col * c.pixel;
-                  p.ahead = fetching.tile();
-                  const FusedTile tile{row, col, size, width};
-                  if (fetches) fetch_fused(tile, k, channels, e);
-                  run_tile(p, size, vectors);
-                  fuse_tile(sums, tile, k, channels, e);
-                });
-    }
+                      tiles_of(block, vectors, most));
+    for_tiles_of(block, vectors, most,
+                 [&](int64_t row, int64_t col, int64_t rows, int64_t count)
+                     OCTET_INLINE_LAMBDA {
+                       p.a = c.image + row * c.line + col * c.pixel;
+                       p.ahead = fetching.tile();
+                       const FusedTile tile{row, col, count, width, rows};
+                       if (fetches) fetch_fused(tile, k, channels, e);
+                       run_tile(p, rows * count, vectors);
+                       fuse_tile(sums, tile, k, channels, e);
+                     });
     k += width;
   }
 }

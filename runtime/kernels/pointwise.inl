@@ -152,6 +152,8 @@ void prepare(FusedEpilogue& f) {
   const float infinity = __builtin_inff();
   f.clips = f.low > -infinity || f.high < infinity;
   f.clips2 = f.low2 > -infinity || f.high2 < infinity;
+  f.affine_only = f.terms == 1 && f.output_count == 1 && !quantized &&
+                  f.activate == nullptr;
   // Rounding is monotonic: quantizing clipped values equals clipping quantized
   // values at the quantized bounds.
   if (!quantized || !f.clips || f.activate != nullptr) return;

@@ -201,6 +201,47 @@ OCTET_INLINE int64_t tiles_of(const Block& b, int vectors) {
          tile_count(b.last_col - b.first_col, vectors);
 }
 
+// Returns the number of short rows of a block that one tile computes. Their
+// windows must be adjacent in the image.
+template <class Element>
+OCTET_INLINE int64_t rows_of_tile(const ProductOf<Element>& c, const Block& b,
+                                  int vectors) {
+  const int64_t cols = b.last_col - b.first_col;
+  if (cols != c.cols || c.line != cols * c.pixel) return 1;
+  const int64_t rows = (vectors == 1 ? kMaxRows1 : kMaxRows2) / cols;
+  return rows > 1 ? rows : 1;
+}
+
+// Cuts a block evenly into tiles of `most` rows (see rows_of_tile()) and calls
+// run(row, col, rows, count).
+template <class Run>
+OCTET_INLINE void for_tiles_of(const Block& b, int vectors, int64_t most,
+                               Run run) {
+  const int64_t cols = b.last_col - b.first_col;
+  if (most == 1) {
+    for (int64_t row = b.first_row; row < b.last_row; ++row) {
+      for_tiles(cols, vectors,
+                [&](int64_t t, int64_t size) OCTET_INLINE_LAMBDA {
+                  run(row, b.first_col + t, 1, size);
+                });
+    }
+    return;
+  }
+  const int64_t count = (b.last_row - b.first_row + most - 1) / most;
+  int64_t row = b.first_row;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t rows = (b.last_row - row + (count - i) - 1) / (count - i);
+    run(row, b.first_col, rows, cols);
+    row += rows;
+  }
+}
+
+// Returns the number of tiles of for_tiles_of().
+OCTET_INLINE int64_t tiles_of(const Block& b, int vectors, int64_t most) {
+  if (most == 1) return tiles_of(b, vectors);
+  return (b.last_row - b.first_row + most - 1) / most;
+}
+
 // Cuts rows x cols pixels into blocks whose share of the image `bytes` stays in
 // the second-level cache while all panels pass; each block rereads the
 // `weights` bytes. Every sum continues from block to block in pixel order.
