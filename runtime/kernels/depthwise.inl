@@ -75,10 +75,15 @@ template <class Run>
 OCTET_INLINE void for_pixels(int64_t cols, Run run) {
   int64_t col = 0;
   for (; col + 8 <= cols; col += 8) run(col, Index<8>{});
+  if (col + 6 <= cols) {
+    run(col, Index<6>{});
+    col += 6;
+  }
   if (col + 4 <= cols) {
     run(col, Index<4>{});
     col += 4;
   }
+  if (col + 3 == cols) return run(col, Index<3>{});
   if (col + 2 <= cols) {
     run(col, Index<2>{});
     col += 2;

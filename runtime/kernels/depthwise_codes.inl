@@ -70,16 +70,15 @@ OCTET_INLINE typename IntsOf<V>::Type joined_lines(
   return words;
 }
 
-// Computes the sums of R output lines, `sums_line` apart, and `count` columns,
-// of channels [c, c + lanes). `first` is the offset of their inputs in the
-// lines.
-template <class V, int R>
+// Computes the sums of R output lines, `sums_line` apart, and `count` <= T
+// columns, of channels [c, c + lanes). `first` is the offset of their inputs in
+// the lines.
+template <class V, int R, int T>
 OCTET_NOINLINE void depthwise_code_tile(const CodeDepthwise& p,
                                         const Code* const* lines, int64_t first,
                                         int64_t c, int64_t count, int32_t* sums,
                                         int64_t sums_line) {
   using Ints = typename IntsOf<V>::Type;
-  constexpr int T = CodeDepthwise::kCols;
   Ints columns[CodeDepthwise::kMostColumns];
   Ints acc[R][T];
   const Ints start = load<Ints>(p.start + c);
@@ -114,21 +113,27 @@ OCTET_NOINLINE void depthwise_code_tile(const CodeDepthwise& p,
     }
   }
   unroll<R * T>([&](auto i) OCTET_INLINE_LAMBDA {
-    __builtin_memcpy(sums + (i / T) * sums_line + (i % T) * lanes_of<V>(),
-                     &acc[i / T][i % T], sizeof(Ints));
+    if (i % T < count) {
+      __builtin_memcpy(sums + (i / T) * sums_line + (i % T) * lanes_of<V>(),
+                       &acc[i / T][i % T], sizeof(Ints));
+    }
   });
 }
 
-// Columns whose sums are buffered at once.
-constexpr int kColumnsAtOnce = 64;
+// Pixels whose sums are buffered at once.
+constexpr int64_t kSumsAtOnce = 128;
 
-// Computes R output lines from `row` on.
-template <int R, bool Fuse>
-OCTET_INLINE void depthwise_code_rows(const CodeDepthwise& p, const Epilogue& e,
-                                      int64_t row) {
-  constexpr int T = CodeDepthwise::kCols;
-  static_assert(kColumnsAtOnce % T == 0);
-  alignas(64) int32_t sums[R * kColumnsAtOnce * kLanes];
+// Output lines [row, last) and columns [col, col + cols).
+struct DepthwiseBlock {
+  int64_t row, last, col, cols;
+};
+
+// Computes R output lines from `row` on of channels [c, c + lanes).
+template <class V, int R>
+OCTET_INLINE void depthwise_code_lines(const CodeDepthwise& p, int64_t row,
+                                       int64_t col, int64_t cols, int64_t c,
+                                       int32_t* sums) {
+  constexpr int T = CodeDepthwise::kCols, kStep = lanes_of<V>();
   const Code* image = static_cast<const Code*>(p.image);
   const Code* lines[CodeDepthwise::kMostLines];
   for (int64_t i = 0; i < p.groups[R - 1] * kCodesPerWord; ++i) {
@@ -136,37 +141,82 @@ OCTET_INLINE void depthwise_code_rows(const CodeDepthwise& p, const Epilogue& e,
     const int64_t line = row * p.stride_h + i * p.dilation_h;
     lines[i] = image + (line < p.lines ? line : p.lines - 1) * p.line;
   }
-  for (int64_t col = 0; col < p.cols; col += kColumnsAtOnce) {
-    const int64_t left = p.cols - col;
-    const int64_t count = left < kColumnsAtOnce ? left : kColumnsAtOnce;
-    int64_t c = 0;
-    const auto run = [&](auto v) OCTET_INLINE_LAMBDA {
-      using V = decltype(v);
-      constexpr int kStep = lanes_of<V>();
-      // The last vector may have fewer channels.
-      for (; c + kStep <= p.channels || (kStep == 4 && c < p.channels);
-           c += kStep) {
-        for (int64_t t = 0; t < count; t += T) {
-          depthwise_code_tile<V, R>(p, lines, (col + t) * p.stride_w * p.pixel,
-                                    c, count - t < T ? count - t : T,
-                                    sums + t * kStep, kColumnsAtOnce * kStep);
-        }
-        const int64_t channels = p.channels - c;
-        for (int r = 0; r < R; ++r) {
-          const int32_t* line = sums + r * kColumnsAtOnce * kStep;
-          for (int64_t t = 0; t < count; t += kMaxRows1) {
-            const int64_t some = count - t < kMaxRows1 ? count - t : kMaxRows1;
-            finish_tile<Fuse>(
-                line + t * kStep, {row + r, col + t, some, kStep}, c,
-                static_cast<int>(channels < kStep ? channels : kStep), e);
-          }
-        }
-      }
-    };
-    run(Lanes{});
-    if constexpr (kLanes > 8) run(EightLanes{});
-    if constexpr (kLanes > 4) run(FourLanes{});
+  for (int64_t t = 0; t < cols; t += T, sums += T * kStep) {
+    const int64_t first = (col + t) * p.stride_w * p.pixel;
+    const int64_t count = cols - t < T ? cols - t : T;
+    if (count > T / 2) {
+      depthwise_code_tile<V, R, T>(p, lines, first, c, count, sums,
+                                   cols * kStep);
+    } else {
+      depthwise_code_tile<V, R, T / 2>(p, lines, first, c, count, sums,
+                                       cols * kStep);
+    }
   }
+}
+
+// Whether the rows of `cols` pixels of all images of an epilogue are adjacent.
+template <bool Fuse>
+OCTET_INLINE bool adjacent_rows(const Epilogue& e, int64_t cols) {
+  if constexpr (!Fuse) {
+    return e.line == cols * e.pixel;
+  } else {
+    const FusedEpilogue& f = *e.fused;
+    bool adjacent = f.terms < 2 || f.other_line == cols * f.other_pixel;
+    for (int i = 0; i < f.output_count; ++i) {
+      adjacent &= f.outputs[i].line == cols * f.outputs[i].pixel;
+    }
+    return adjacent;
+  }
+}
+
+// Applies the epilogue to the sums of a block, of `channels` channels from c
+// on.
+template <bool Fuse>
+OCTET_INLINE void finish_block(const int32_t* sums, const DepthwiseBlock& b,
+                               bool adjacent, int64_t c, int channels,
+                               int width, const Epilogue& e) {
+  const int64_t rows = b.last - b.row;
+  const int64_t pixels = adjacent ? rows * b.cols : b.cols;
+  for (int64_t row = b.row; row < (adjacent ? b.row + 1 : b.last); ++row) {
+    for (int64_t t = 0; t < pixels; t += kMaxRows1) {
+      const int64_t count = pixels - t < kMaxRows1 ? pixels - t : kMaxRows1;
+      finish_tile<Fuse>(sums, {row, b.col + t, count, width}, c, channels, e);
+      sums += count * width;
+    }
+  }
+}
+
+// Computes a block, in pairs of lines if `pairs`.
+template <bool Fuse>
+OCTET_INLINE void depthwise_code_block(const CodeDepthwise& p,
+                                       const Epilogue& e,
+                                       const DepthwiseBlock& b, bool pairs) {
+  alignas(64) int32_t sums[kSumsAtOnce * kLanes];
+  const bool adjacent = b.cols == p.cols && adjacent_rows<Fuse>(e, p.cols);
+  int64_t c = 0;
+  const auto run = [&](auto v) OCTET_INLINE_LAMBDA {
+    using V = decltype(v);
+    constexpr int kStep = lanes_of<V>();
+    // The last vector may have fewer channels.
+    for (; c + kStep <= p.channels || (kStep == 4 && c < p.channels);
+         c += kStep) {
+      int32_t* to = sums;
+      int64_t row = b.row;
+      for (; pairs && row + 2 <= b.last; row += 2, to += 2 * b.cols * kStep) {
+        depthwise_code_lines<V, 2>(p, row, b.col, b.cols, c, to);
+      }
+      for (; row < b.last; ++row, to += b.cols * kStep) {
+        depthwise_code_lines<V, 1>(p, row, b.col, b.cols, c, to);
+      }
+      const int64_t channels = p.channels - c;
+      finish_block<Fuse>(sums, b, adjacent, c,
+                         static_cast<int>(channels < kStep ? channels : kStep),
+                         kStep, e);
+    }
+  };
+  run(Lanes{});
+  if constexpr (kLanes > 8) run(EightLanes{});
+  if constexpr (kLanes > 4) run(FourLanes{});
 }
 
 // Statistics are sequential sums over pixels in line order: lines are paired
@@ -174,13 +224,19 @@ OCTET_INLINE void depthwise_code_rows(const CodeDepthwise& p, const Epilogue& e,
 template <bool Fuse>
 OCTET_INLINE void depthwise_codes_with(const CodeDepthwise& p,
                                        const Epilogue& e) {
-  const bool in_order = e.statistics == nullptr || p.cols <= kColumnsAtOnce;
+  constexpr int64_t kWide = kSumsAtOnce / 2;
+  const bool in_order = e.statistics == nullptr || p.cols <= kWide;
   const bool pairs = p.lines_packed == 2 && in_order;
-  int64_t row = 0;
-  for (; pairs && row + 2 <= p.rows; row += 2) {
-    depthwise_code_rows<2, Fuse>(p, e, row);
+  int64_t rows = pairs ? 2 : 1;
+  if (p.cols < kWide) rows = kSumsAtOnce / p.cols / rows * rows;
+  for (int64_t row = 0; row < p.rows; row += rows) {
+    const int64_t last = row + rows < p.rows ? row + rows : p.rows;
+    for (int64_t col = 0; col < p.cols; col += kWide) {
+      const int64_t left = p.cols - col;
+      depthwise_code_block<Fuse>(
+          p, e, {row, last, col, left < kWide ? left : kWide}, pairs);
+    }
   }
-  for (; row < p.rows; ++row) depthwise_code_rows<1, Fuse>(p, e, row);
 }
 
 void depthwise_codes(const CodeDepthwise& call, const Epilogue& e) {
