@@ -21,6 +21,7 @@ struct FusedStep {
   WindowStrides windows;
   Pads pads{};             // padding of the input
   bool flat = false;       // all images form one row of pixels
+  bool pairs = false;      // windows of pairs of outputs
   int64_t upsampling = 1;  // output rows per row of windows
   int64_t rows = 0, cols = 0, channels = 0;  // computed outputs
   Size2 other_every{1, 1};  // pixel stride of `other` per output

@@ -6,6 +6,7 @@
 
 #include <octet/runtime/error.h>
 
+#include "pixel_pairs.h"
 #include "planner.h"
 
 namespace octet::inference {
@@ -251,6 +252,7 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
   step.flat = contiguous && upsampling == Size2{1, 1} &&
               step.windows.segments.size() == 1 &&
               step.windows.pixel == x.pixel / unit && x.h == y.h && x.w == y.w;
+  pair_pixels(step, plan_.storages);
   set_requantization(step);
   for (const Tensor& panel : step.linear.weight.panels) {
     plan_.weights += panel.bytes();

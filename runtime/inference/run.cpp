@@ -13,6 +13,7 @@
 
 #include "lookup.h"
 #include "partitions.h"
+#include "pixel_pairs.h"
 #include "tensor/arena.h"
 
 namespace octet::inference {
@@ -151,7 +152,10 @@ void Run::run(const FusedStep& step, const Part& part) {
                            .cols = step.flat ? count : step.cols,
                            .first = part.first_channel,
                            .last = part.last_channel};
-  if (codes) {
+  if (step.pairs) {
+    multiply_pairs(step, reinterpret_cast<const kernels::CodeWord*>(from),
+                   outputs, epilogue);
+  } else if (codes) {
     linear.kernels->multiply_quantized(
         step.windows, reinterpret_cast<const kernels::CodeWord*>(from), outputs,
         linear.weight.panels, epilogue);

@@ -47,6 +47,21 @@ void sum_copies(const float* from, int64_t size, int64_t multiplier,
   }
 }
 
+// Returns rows of `to_row` values that repeat the first c of rows of `row`.
+template <class T>
+Tensor repeated_rows(const Tensor& values, int64_t row, int64_t c,
+                     int64_t to_row) {
+  const int64_t rows = values.size() / row;
+  Tensor result = Tensor::zeros({rows, to_row}, values.dtype());
+  const T* from = values.data<T>().data();
+  T* to = result.data<T>().data();
+  for (int64_t i = 0; i < rows; ++i, from += row, to += to_row) {
+    std::copy_n(from, c, to);
+    std::copy_n(from, c, to + c);
+  }
+  return result;
+}
+
 // Parameters of kernels::CodeDepthwise for a convolution.
 struct DepthwiseCodes {
   DepthwiseCodes(const ConvolutionGeometry& s,
@@ -86,6 +101,28 @@ class DepthwiseKernels final : public LinearKernels {
     ConvolutionGeometry g = s;
     g.n = n;
     return std::make_shared<DepthwiseKernels>(g, multiplier, axis, code_table);
+  }
+  // A vector contains neighboring pixels: its channels are adjacent in memory.
+  std::shared_ptr<const LinearKernels> for_pairs(
+      std::vector<Tensor>& panels) const override {
+    if (multiplier != 1 || s.strides.w != 1 || s.ow % 2 != 0) return nullptr;
+    ConvolutionGeometry g = s;
+    g.c *= 2;
+    g.steps *= 2;
+    g.strides.w = 2;
+    g.ow /= 2;
+    auto pairs =
+        std::make_shared<DepthwiseKernels>(g, multiplier, axis, code_table);
+    if (panels.size() == 1) {
+      panels = {repeated_rows<float>(panels[0], s.c, s.c, g.c)};
+    } else if (pairs->codes.possible) {
+      for (Tensor& panel : panels) {
+        panel = repeated_rows<int32_t>(panel, codes.row, s.c, pairs->codes.row);
+      }
+    } else {
+      return nullptr;
+    }
+    return pairs;
   }
   std::vector<Tensor> pack(const Tensor& weight) const override {
     return {weight};

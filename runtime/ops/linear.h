@@ -88,6 +88,12 @@ class LinearKernels {
       int64_t /*n*/) const {
     return nullptr;
   }
+  /// The same op on pairs of pixels with twice the channels, if each channel
+  /// has its own filter, else null. Repeats the weights in `panels`.
+  virtual std::shared_ptr<const LinearKernels> for_pairs(
+      std::vector<Tensor>& /*panels*/) const {
+    return nullptr;
+  }
   /// Padding around an image of x.
   virtual Pads padding() const { return {}; }
   /// WindowStrides in padded images with the given strides of rows and pixels.
