@@ -15,6 +15,9 @@ WORKLOADS = ["resnet8:128", "resnet20:128", "mobilenet_v1_025:32",
              "resnet50:8", "resnet50:1", "mobilenet_v2:8",
              "efficientnet_b0:8", "vit_tiny:8", "unet:1", "detector:1",
              "resnet8:1"]
+LATENCIES = ["resnet8:1", "resnet20:1", "mobilenet_v1_025:1",
+             "mobilenet_v2:1", "efficientnet_b0:1", "resnet50:1",
+             "vit_tiny:1", "unet:1", "detector:1"]
 NOISE = 1.2  # runs slower than the fastest by more than this are discarded
 COLUMNS = {
     "octet fp32": ("octet", "fp32"),
@@ -62,10 +65,30 @@ def write_files(model, folder):
         folder / f"{model}.fp32.onnx", folder / f"{model}.u8s8.onnx")
 
 
+def throughput(results):
+    """Returns the table cell of runs of a column, and the number discarded."""
+    kept = undisturbed([r["images_per_second"] for r in results])
+    rate = statistics.median(kept)
+    memory = max(r["peak_rss_mb"] for r in results)
+    return (f"{rate:,.{0 if rate >= 100 else 1}f} ({memory:.0f})",
+            len(results) - len(kept))
+
+
+def latency(results):
+    """The same for the percentiles of a run's duration."""
+    fastest = min(r["ms_median"] for r in results)
+    kept = [r for r in results if r["ms_median"] <= fastest * NOISE]
+    p50, p99 = (statistics.median(r[key] for r in kept)
+                for key in ("ms_median", "ms_p99"))
+    return f"{p50:.3g} / {p99:.3g}", len(results) - len(kept)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("workloads", nargs="*", default=WORKLOADS,
-                        metavar="MODEL:BATCH")
+    parser.add_argument("workloads", nargs="*", metavar="MODEL:BATCH")
+    parser.add_argument("--latency", action="store_true",
+                        help="print p50 and p99 of a run's duration, by "
+                        "default with one image, instead of images/s")
     parser.add_argument("--threads", type=int, default=2,
                         help="number of threads")
     parser.add_argument("--rounds", type=int, default=5,
@@ -73,16 +96,21 @@ def main():
     parser.add_argument("--seconds", type=float, default=2,
                         help="minimum duration of a run")
     options = parser.parse_args()
+    workloads = options.workloads or (
+        LATENCIES if options.latency else WORKLOADS)
+    cell_of = latency if options.latency else throughput
 
-    print("images/s (peak memory in MB): median of the rounds, without rounds "
-          f"slower than the\nfastest by more than a factor of {NOISE}\n")
+    print("p50 / p99 in ms" if options.latency
+          else "images/s (peak memory in MB)", end="")
+    print(": median of the rounds, without rounds slower than the\nfastest by "
+          f"more than a factor of {NOISE}\n")
     print("| |", " | ".join(COLUMNS), "|")
     print("|---" * (len(COLUMNS) + 1) + "|")
     peaks = {"fp32": 0, "int8": 0}
     left_out = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for workload in options.workloads:
+        for workload in workloads:
             model, batch = workload.split(":")
             if not (folder / f"{model}.u8s8.onnx").exists():
                 write_files(model, folder)
@@ -93,18 +121,14 @@ def main():
                         measure(column, model, batch, folder, options))
             cells = []
             for column in COLUMNS:
-                kept = undisturbed(
-                    [r["images_per_second"] for r in found[column]])
-                left_out += options.rounds - len(kept)
-                rate = statistics.median(kept)
-                memory = max(r["peak_rss_mb"] for r in found[column])
-                cells.append(f"{rate:,.{0 if rate >= 100 else 1}f} "
-                             f"({memory:.0f})")
+                cell, discarded = cell_of(found[column])
+                cells.append(cell)
+                left_out += discarded
             print(f"| {model} b{batch} |", " | ".join(cells), "|", flush=True)
             for form in peaks:
                 peaks[form] = max(peaks[form], *(
                     r["peak_gflops_a_core"] for r in found[f"octet {form}"]))
-    runs = len(options.workloads) * len(COLUMNS) * options.rounds
+    runs = len(workloads) * len(COLUMNS) * options.rounds
     print(f"\n{left_out} of {runs} runs discarded. Peak of a core, measured "
           f"alongside: {peaks['fp32']:,.0f} GFLOP/s,\n"
           f"{peaks['int8']:,.0f} GOP/s.")

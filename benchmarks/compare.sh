@@ -2,7 +2,8 @@
 # Compares inference of zoo networks by Octet, OpenVINO and ONNX Runtime on this
 # machine, as a Markdown table. Run nothing else at the same time.
 #
-#   benchmarks/compare.sh [--threads T] [--rounds N] [--seconds S] [MODEL:BATCH...]
+#   benchmarks/compare.sh [--threads T] [--rounds N] [--seconds S] [--latency]
+#                         [MODEL:BATCH...]
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -69,6 +69,7 @@ def measure(engine, path, batch, threads, seconds):
         "images_per_second": round(batch / median, 1),
         "ms_median": round(median * 1e3, 3),
         "ms_best": round(min(times) * 1e3, 3),
+        "ms_p99": round(sorted(times)[(len(times) - 1) * 99 // 100] * 1e3, 3),
         "peak_rss_mb": round(rss, 1),
     }))
 
