@@ -148,6 +148,58 @@ TEST(RandomFlip, FlipsVerticallyIfEnabled) {
   EXPECT_NEAR(flipped, 100, 22);
 }
 
+TEST(RandomRotation90, TurnsImagesByQuarters) {
+  constexpr int64_t kSide = 3;
+  const Batch batch = counting({400, kSide, kSide, 2});
+  const Batch result = apply_one(random_rotation90(), batch);
+  std::vector<int> seen(4, 0);
+  for (int64_t i = 0; i < 400; ++i) {
+    std::vector<float> x = image(batch, i);
+    int matches = 0;
+    for (size_t quarters = 0; quarters < 4; ++quarters) {
+      if (image(result, i) == x) {
+        ++matches;
+        ++seen[quarters];
+      }
+      std::vector<float> turned;  // counterclockwise, as numpy.rot90
+      for (int64_t row = 0; row < kSide; ++row) {
+        for (int64_t column = 0; column < kSide; ++column) {
+          const int64_t from = (column * kSide + kSide - 1 - row) * 2;
+          turned.push_back(x[static_cast<size_t>(from)]);
+          turned.push_back(x[static_cast<size_t>(from + 1)]);
+        }
+      }
+      x = turned;
+    }
+    EXPECT_EQ(matches, 1) << i;
+  }
+  // The expected count is 100, its standard deviation 9.
+  for (const int count : seen) EXPECT_NEAR(count, 100, 27);
+}
+
+TEST(RandomRotation90, MovesLabelMapsWithTheirImages) {
+  Batch batch = counting({20, 4, 4, 1});
+  Tensor masks({20, 4, 4}, DType::i64);
+  for (size_t i = 0; i < 320; ++i) {
+    masks.data<int64_t>()[i] = static_cast<int64_t>(batch.input().f32()[i]);
+  }
+  batch.label() = masks;
+  const Batch result = apply_one(random_rotation90(), batch);
+  const auto labels = std::as_const(result.label()).data<int64_t>();
+  for (size_t i = 0; i < 320; ++i) {
+    EXPECT_EQ(static_cast<float>(labels[i]), values(result)[i]);
+  }
+}
+
+TEST(RandomRotation90, RequiresSquareImages) {
+  EXPECT_EQ(failure_of<ShapeError>([] {
+              (void)apply_one(random_rotation90(), counting({1, 3, 4, 1}));
+            }),
+            (Failure{"invalid_shape", "random_rotation90"}));
+  EXPECT_EQ(values(apply_one(random_rotation90(), counting({2, 1, 1, 3}))),
+            values(counting({2, 1, 1, 3})));
+}
+
 TEST(RandomCrop, UsesAllOffsetsUpToThePadding) {
   for (const Border border : {Border::zero, Border::reflect}) {
     const Batch batch = counting({500, 5, 6, 2});

@@ -30,6 +30,16 @@ void flip_columns(const Image& image) {
   }
 }
 
+/// Mirrors a square image at its main diagonal.
+void transpose_square(const Image& image) {
+  for (int64_t y = 0; y < image.h; ++y) {
+    for (int64_t x = 0; x < y; ++x) {
+      float* lower = image.row(y) + x * image.c;
+      std::swap_ranges(lower, lower + image.c, image.row(x) + y * image.c);
+    }
+  }
+}
+
 /// Maps position `x` outside of the image to its source in [0, size), with at
 /// most one reflection. Returns -1 for zero padding.
 int64_t source_of(int64_t x, int64_t size, Border border) {
@@ -220,6 +230,26 @@ std::shared_ptr<const Transform> random_shift(
             draw(rng, options.height) * static_cast<float>(image.h);
         const float dx = draw(rng, options.width) * static_cast<float>(image.w);
         resample(image, {1, 0, dy, 0, 1, dx}, options.border, scratch);
+      });
+}
+
+std::shared_ptr<const Transform> random_rotation90() {
+  return image_transform(
+      "random_rotation90", Changes::places,
+      [](const Image& image, Rng& rng, Scratch&) {
+        const int64_t quarters = rng.below(4);
+        // A quarter turn counterclockwise is a transposition and a flip.
+        if (quarters % 2 == 1) transpose_square(image);
+        if (quarters == 1 || quarters == 2) flip_columns(image);
+        if (quarters == 2 || quarters == 3) flip_rows(image);
+      },
+      [](int64_t h, int64_t w) {
+        if (h == w) return;
+        throw ShapeError(
+            "invalid_shape", "random_rotation90",
+            fmt::format("images must be square, got {}x{}. Hint: use "
+                        "random_flip(), or random_rotation()",
+                        h, w));
       });
 }
 

@@ -147,6 +147,11 @@ std::shared_ptr<const Transform> random_shift(
 std::shared_ptr<const Transform> random_rotation(
     const RandomRotationOptions& options = {});
 
+/// Rotates by 0, 90, 180 or 270 degrees, each with probability 1/4, without
+/// interpolation. With random_flip(), all eight orientations of an image are
+/// equally likely. Requires square images.
+std::shared_ptr<const Transform> random_rotation90();
+
 /// Adds a random number to all values of an image.
 std::shared_ptr<const Transform> random_brightness(
     const RandomBrightnessOptions& options = {});
