@@ -12,6 +12,27 @@ namespace {
 bool upper(char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; }
 bool lower(char c) { return std::islower(static_cast<unsigned char>(c)) != 0; }
 
+/// Returns the end of the pattern element at `first` if it matches a character,
+/// otherwise `first`: ?, a set [a-z0-9] or [!a-z], or the character.
+size_t end_of_match(std::string_view pattern, size_t first, char c) {
+  if (first >= pattern.size()) return first;
+  const size_t close = pattern.find(']', first + 2);
+  if (pattern[first] != '[' || close == std::string_view::npos) {
+    return pattern[first] == '?' || pattern[first] == c ? first + 1 : first;
+  }
+  size_t at = first + 1;
+  const bool excluded = pattern[at] == '!' && at + 1 < close;
+  if (excluded) ++at;
+  bool found = false;
+  for (; at < close; ++at) {
+    const bool range = at + 2 < close && pattern[at + 1] == '-';
+    const char last = pattern[range ? at + 2 : at];
+    found = found || (pattern[at] <= c && c <= last);
+    if (range) at += 2;
+  }
+  return found != excluded ? close + 1 : first;
+}
+
 }  // namespace
 
 std::string subject_of(const Layer& layer) {
@@ -33,8 +54,9 @@ std::string snake_case(std::string_view name) {
 }
 
 bool fits_pattern(std::string_view name, std::string_view pattern) {
-  size_t at = 0;    // position in the name
-  size_t next = 0;  // position in the pattern
+  if (name == pattern) return true;  // names may have brackets
+  size_t at = 0;                     // position in the name
+  size_t next = 0;                   // position in the pattern
   // Position of the last *, and the end of the characters that it matches so
   // far.
   size_t star = std::string_view::npos;
@@ -43,10 +65,10 @@ bool fits_pattern(std::string_view name, std::string_view pattern) {
     if (next < pattern.size() && pattern[next] == '*') {
       star = next++;
       taken = at;
-    } else if (next < pattern.size() &&
-               (pattern[next] == '?' || pattern[next] == name[at])) {
+    } else if (const size_t end = end_of_match(pattern, next, name[at]);
+               end != next) {
       ++at;
-      ++next;
+      next = end;
     } else if (star != std::string_view::npos) {
       next = star + 1;
       at = ++taken;

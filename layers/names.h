@@ -17,8 +17,9 @@ std::string subject_of(const Layer& layer);
 /// Source: Keras, to_snake_case in keras/src/utils/naming.py.
 std::string snake_case(std::string_view class_name);
 
-/// Returns whether a name matches a pattern, in which * matches any characters,
-/// or none, and ? a single character.
+/// Returns whether a name equals a pattern or matches it: * stands for any
+/// characters, or none, ? for a single character, [0-9] and [!a-c] for one of a
+/// set.
 bool fits_pattern(std::string_view name, std::string_view pattern);
 
 }  // namespace octet

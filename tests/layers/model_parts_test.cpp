@@ -97,6 +97,25 @@ TEST(TrainableVariables, ExcludeFrozenLayers) {
   EXPECT_EQ(model.trainable_variables().size(), 8u);
 }
 
+TEST(TrainableVariables, FreezeBySetsOfCharacters) {
+  const auto x = input({4}, "x");
+  auto h = x;
+  for (const char* name : {"b0_fc", "b5_fc", "b10_fc", "b[0]", "bz_fc"}) {
+    h = Dense({.units = 4, .name = name})(h);
+  }
+  Model model(x, h);
+  EXPECT_EQ(model.set_trainable("b[0-9]_*", false), 2);
+  EXPECT_FALSE(model.layer("b5_fc").trainable());
+  EXPECT_TRUE(model.layer("b10_fc").trainable());
+  EXPECT_EQ(model.set_trainable("b[0-9][0-9]_fc", false), 1);
+  EXPECT_EQ(model.set_trainable("b[z5]_*", true), 2);
+  EXPECT_EQ(model.set_trainable("b[!0-9]_*", false), 1);
+  // A name with brackets matches itself; an open bracket is a character.
+  EXPECT_EQ(model.set_trainable("b[0]", false), 1);
+  EXPECT_EQ(model.set_trainable("b[*", false), 1);
+  EXPECT_THROW(model.set_trainable("b[a-c]_*", false), NotFoundError);
+}
+
 TEST(TrainableVariables, RejectAPatternWithoutMatches) {
   Model model = small_model();
   for (const char* pattern : {"block3_*", "conv", "", "block1_con"}) {

@@ -208,9 +208,9 @@ class [[nodiscard]] Model {
   /// Freezes or unfreezes all layers. See Layer::set_trainable.
   void set_trainable(bool trainable);
   /// Freezes or unfreezes layers by name, or by name without a wrapper. In
-  /// `pattern`, * matches any characters and ? a single character:
-  /// `model.set_trainable("block1_*", false)`. Returns the number of matching
-  /// layers with parameters.
+  /// `pattern`, * matches any characters, ? a single character and [0-9] or
+  /// [!ab] a character of a set: `model.set_trainable("block[0-3]_*", false)`.
+  /// Returns the number of matching layers with parameters.
   /// Throws: NotFoundError with the nearest names if there are none.
   int64_t set_trainable(std::string_view pattern, bool trainable);
   // A string literal would convert to true.
