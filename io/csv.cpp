@@ -19,8 +19,9 @@ struct CsvTable::Contents {
   std::string path;
   CsvOptions options;
   std::vector<std::string> columns;
-  std::string text;          // all cells, concatenated
-  std::vector<size_t> ends;  // end of each cell in `text`, row by row
+  std::string text;            // all cells, concatenated
+  std::vector<size_t> ends;    // end of each cell in `text`, row by row
+  std::vector<int64_t> lines;  // line in which each row begins
 
   size_t width() const { return columns.size(); }
   size_t rows() const { return ends.size() / width(); }
@@ -28,6 +29,11 @@ struct CsvTable::Contents {
     const size_t i = row * width() + column;
     const size_t first = i == 0 ? 0 : ends[i - 1];
     return std::string_view(text).substr(first, ends[i] - first);
+  }
+  void expect_row(int64_t row) const {
+    if (row >= 0 && row < static_cast<int64_t>(rows())) return;
+    throw ValueError("out_of_range", path,
+                     fmt::format("row must be in [0,{}), got {}", rows(), row));
   }
   size_t find(std::string_view column) const {
     const auto at = std::ranges::find(columns, column);
@@ -47,6 +53,8 @@ struct CellTable {
   std::string text;              // all cells, concatenated
   std::vector<size_t> ends;      // end of each cell in `text`
   std::vector<size_t> row_ends;  // number of cells up to the end of each row
+  int64_t first_line = 1;        // line in which the current row begins
+  std::vector<int64_t> lines;    // line in which each row begins
 };
 
 extern "C" void add_cell(void* cell, size_t size, void* rows) {
@@ -58,6 +66,14 @@ extern "C" void add_cell(void* cell, size_t size, void* rows) {
 extern "C" void end_row(int, void* rows) {
   auto& to = *static_cast<CellTable*>(rows);
   to.row_ends.push_back(to.ends.size());
+  to.lines.push_back(to.first_line);
+}
+
+/// Returns the length of the first line, with its end: LF, CR LF or CR.
+size_t line_length(std::string_view text) {
+  const size_t end = text.find_first_of("\r\n");
+  if (end == std::string_view::npos) return text.size();
+  return text.substr(end).starts_with("\r\n") ? end + 2 : end + 1;
 }
 
 /// Owns a parser of libcsv.
@@ -74,11 +90,17 @@ class Parser {
   Parser& operator=(const Parser&) = delete;
 
   CellTable parse(const std::string& path, std::string_view bytes) {
+    constexpr int kNoRow = 0;  // libcsv's state between rows
     CellTable rows;
-    const size_t read = csv_parse(&parser_, bytes.data(), bytes.size(),
-                                  add_cell, end_row, &rows);
-    if (read != bytes.size() ||
-        csv_fini(&parser_, add_cell, end_row, &rows) != 0) {
+    bool valid = true;
+    for (int64_t line = 1; valid && !bytes.empty(); ++line) {
+      const size_t length = line_length(bytes);
+      if (parser_.pstate == kNoRow) rows.first_line = line;
+      valid = csv_parse(&parser_, bytes.data(), length, add_cell, end_row,
+                        &rows) == length;
+      bytes.remove_prefix(length);
+    }
+    if (!valid || csv_fini(&parser_, add_cell, end_row, &rows) != 0) {
       throw FormatError("malformed_file", path,
                         fmt::format("row {}: quotes must enclose a whole cell "
                                     "and be doubled inside it",
@@ -167,7 +189,7 @@ void check_widths(const std::string& path, const CellTable& rows) {
         "malformed_file", path,
         fmt::format(
             "rows must have {} cells like the first row, got {} in line {}{}",
-            width, own, row + 1,
+            width, own, rows.lines[row],
             width == 1 ? ". Hint: set CsvOptions.separator" : ""));
   }
 }
@@ -222,6 +244,7 @@ CsvTable load_csv(const std::filesystem::path& path,
            "Hint: set CsvOptions.header = false");
     }
     rows.text.erase(0, begin);
+    rows.lines.erase(rows.lines.begin());
     rows.ends.erase(rows.ends.begin(),
                     rows.ends.begin() + static_cast<ptrdiff_t>(width));
     for (size_t& end : rows.ends) end -= begin;
@@ -232,11 +255,17 @@ CsvTable load_csv(const std::filesystem::path& path,
   }
   contents->text = std::move(rows.text);
   contents->ends = std::move(rows.ends);
+  contents->lines = std::move(rows.lines);
   return CsvTable(std::move(contents));
 }
 
 int64_t CsvTable::rows() const {
   return static_cast<int64_t>(contents_->rows());
+}
+
+int64_t CsvTable::line(int64_t row) const {
+  contents_->expect_row(row);
+  return contents_->lines[static_cast<size_t>(row)];
 }
 
 const std::vector<std::string>& CsvTable::columns() const {
@@ -256,10 +285,7 @@ std::vector<std::string> CsvTable::columns_but(
 }
 
 std::string_view CsvTable::text(int64_t row, std::string_view column) const {
-  if (row < 0 || row >= rows()) {
-    throw ValueError("out_of_range", contents_->path,
-                     fmt::format("row must be in [0,{}), got {}", rows(), row));
-  }
+  contents_->expect_row(row);
   return contents_->cell(static_cast<size_t>(row), contents_->find(column));
 }
 

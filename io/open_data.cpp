@@ -22,7 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kTakes =
-    "a folder of images per class, x.npy, x_train.npy and y_train.npy, IDX "
+    "a folder of images per class, a table x.csv of images, x.npy, x_train.npy "
+    "and y_train.npy, IDX "
     "files (MNIST) or the binary version of CIFAR";
 // ---- CIFAR
 
@@ -174,6 +175,15 @@ OpenedData open_data(const fs::path& path, const OpenDataOptions& options) {
                       fmt::format("expected {}, got a YAML file. Hint: name "
                                   "the folder of the images that it describes",
                                   kTakes));
+  }
+  if (extension == ".csv" || extension == ".tsv") {
+    if (options.labels.empty()) return open_image_table(path, options);
+    throw ValueError(
+        "conflicting_options",
+        hint_style() == HintStyle::cpp ? "OpenDataOptions.labels" : "--labels",
+        fmt::format("applies to a single .npy file; the table '{}' contains "
+                    "its labels",
+                    path.string()));
   }
   if (extension != ".npy") {
     throw FormatError(

@@ -211,6 +211,28 @@ OpenedData open_images(const fs::path& path, const OpenDataOptions& options) {
   return open_classes(path, options);
 }
 
+OpenedData open_image_table(const fs::path& path,
+                            const OpenDataOptions& options) {
+  ImageTable table =
+      load_image_table(path, {.columns = options.columns,
+                              .images = image_options(path, options),
+                              .labels_optional = options.labels_optional});
+  const ImageColumns& columns = table.columns;
+  return {
+      .kind = fmt::format("a table of images{}{}",
+                          columns.label.empty()
+                              ? ", without labels"
+                              : fmt::format(", labels '{}'", columns.label),
+                          columns.weight.empty()
+                              ? ""
+                              : fmt::format(", weights '{}'", columns.weight)),
+      .train = std::move(table.train),
+      .test = std::move(table.test),
+      .classes = table.classes,
+      .files = std::move(table.files),
+      .folders = std::move(table.classes)};
+}
+
 void warn_of_labels(const fs::path& folder, const std::string& name,
                     const std::vector<std::string>& names) {
   warn("labels_ignored", folder.string(),

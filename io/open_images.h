@@ -22,6 +22,10 @@ bool holds_any_image(const std::filesystem::path& folder);
 OpenedData open_images(const std::filesystem::path& path,
                        const OpenDataOptions& options);
 
+/// Opens a table of images.
+OpenedData open_image_table(const std::filesystem::path& path,
+                            const OpenDataOptions& options);
+
 /// Warns that labels are ignored: class `name` is not in `names`.
 void warn_of_labels(const std::filesystem::path& folder,
                     const std::string& name,

@@ -70,6 +70,27 @@ TEST_F(Csv, ReadsSpreadsheetExports) {
   EXPECT_THAT(values(table.numbers({"value"})), ElementsAre(1, 2, 3));
 }
 
+TEST_F(Csv, CountsLines) {
+  // Line ends of all kinds, empty lines, and cells of several lines.
+  const CsvTable table =
+      load("a,b\n1,2\r\n\r\n\n\"two\nlines\",\"x\r\ny\"\r3,4\r\r5,6");
+  std::vector<int64_t> lines;
+  for (int64_t row = 0; row < table.rows(); ++row) {
+    lines.push_back(table.line(row));
+  }
+  EXPECT_THAT(lines, ElementsAre(2, 5, 8, 10));
+  EXPECT_EQ(table.text(1, "b"), "x\r\ny");
+  EXPECT_EQ(load("1\n2", {.header = false}).line(1), 2);
+  EXPECT_THROW((void)table.line(4), ValueError);
+  EXPECT_THROW((void)table.line(-1), ValueError);
+  try {
+    (void)load("a,b\n\n\n1,2,3\n");
+    FAIL();
+  } catch (const FormatError& error) {
+    EXPECT_THAT(error.message(), ::testing::HasSubstr("in line 4"));
+  }
+}
+
 TEST_F(Csv, AcceptsTablesWithoutNames) {
   const CsvTable table = load("1,2\n3,4\n", {.header = false});
   EXPECT_THAT(table.columns(), ElementsAre("0", "1"));

@@ -88,6 +88,9 @@ class CsvTable {
   std::vector<std::string> columns_but(
       const std::vector<std::string>& left_out) const;
 
+  /// Returns the line of the file in which a row begins; the first line is 1.
+  /// Throws: ValueError for a row outside [0, rows()).
+  int64_t line(int64_t row) const;
   /// Returns a cell. Throws: NotFoundError for the column; ValueError for a row
   /// outside [0, rows()).
   std::string_view text(int64_t row, std::string_view column) const;
@@ -124,6 +127,66 @@ class CsvTable {
 /// ValueError for a separator that is a quote, a space, a line end or NUL.
 CsvTable load_csv(const std::filesystem::path& path,
                   const CsvOptions& options = {});
+
+// Images listed in a CSV file.
+//
+//   file,label,certainty,split
+//   images/cell1.png,defective,1,train
+//   images/cell2.png,functional,0.5,test
+//
+//   const io::ImageTable cells = io::load_image_table(
+//       "cells.csv", {.columns = {.weight = "certainty"},
+//                     .images = {.size = 224}});
+
+/// Columns of a table of images. Empty names are chosen from the header, in any
+/// case and with any separators.
+/// Fields in order: path, label, weight, split
+struct ImageColumns {
+  /// Image file, relative to the folder of the table. Default: path, file,
+  /// filename, image or image_path.
+  std::string path = {};
+  /// Class name or index, or a number to predict. Default: label, class or
+  /// target.
+  std::string label = {};
+  /// Weight of the sample in the loss, >= 0. Default: sample_weight.
+  std::string weight = {};
+  /// Part: train, or test, val, valid, validation. Default: split.
+  std::string split = {};
+};
+
+/// Options of load_image_table().
+/// Fields in order: columns, images, labels_optional
+struct ImageTableOptions {
+  ImageColumns columns = {};     ///< names of the columns
+  ImageOptions images = {};      ///< decoding, order and class names
+  bool labels_optional = false;  ///< accept a table without labels
+};
+
+/// Images of a table.
+struct ImageTable {
+  /// Inputs f32 [n,h,w,channels]. Labels: i64 [n] for class names and integers,
+  /// f32 [n] if all labels are numbers but not all integers. All samples if no
+  /// column names parts.
+  Dataset train;
+  std::optional<Dataset> test = {};  ///< test part, or else validation part
+  /// Name of label i: images.class_names, or the names in the table, sorted.
+  /// Empty if labels are numbers.
+  std::vector<std::string> classes = {};
+  std::vector<std::string> files = {};  ///< of each sample of `train`
+  ImageColumns columns = {};            ///< the columns used; "" for none
+};
+
+/// Loads images listed in a CSV file (load_csv(); .tsv: separated by tabs).
+/// Integer labels are class indices; numbers are class names only if
+/// images.class_names has them all.
+/// Throws: as load_csv() and load_images(); NotFoundError for a column;
+/// FormatError, naming the line, for a missing image, label or part, a label
+/// that is not in images.class_names or is negative, a weight that is negative
+/// or not finite, and a part of another name; for columns that are missing or
+/// ambiguous, parts without samples, and weights that are all 0. Warns of an
+/// image in both parts.
+ImageTable load_image_table(const std::filesystem::path& path,
+                            const ImageTableOptions& options = {});
 
 // CIFAR-10 and CIFAR-100 in their binary version: 50,000 training and 10,000
 // test images, 32x32 RGB.
@@ -189,7 +252,7 @@ TrainTest fashion_mnist(
 
 /// Options of open_data().
 /// Fields in order: labels, image, preprocess, usual, takes_bytes,
-/// takes_numbers, corrupt, resize, class_names, labels_optional
+/// takes_numbers, corrupt, resize, class_names, labels_optional, columns
 struct OpenDataOptions {
   /// .npy file with the labels of a single .npy file of inputs: integers [n]
   /// (classes) or f32 [n,...] (targets).
@@ -217,6 +280,7 @@ struct OpenDataOptions {
   /// without labels. A folder that is not in `class_names` only causes a
   /// warning.
   bool labels_optional = false;
+  ImageColumns columns = {};  ///< for tables of images
 };
 
 /// Result of open_data().
@@ -225,9 +289,10 @@ struct OpenedData {
   Dataset train;                     ///< all samples if there is no `test`
   std::optional<Dataset> test = {};  ///< test part, if the data has one
   std::vector<std::string> classes = {};  ///< name of label i, if known
-  /// File of each sample of `train`, for folders of images.
+  /// File of each sample of `train`, for folders and tables of images.
   std::vector<std::string> files = {};
-  /// Sorted names of the class folders that contain images.
+  /// Sorted names of the class folders that contain images, or of the classes
+  /// in a table.
   std::vector<std::string> folders = {};
 };
 
@@ -237,6 +302,7 @@ struct OpenedData {
 ///   and, for the test part, x_test.npy and y_test.npy
 /// - a folder of images, one subfolder per class; or two such folders named
 ///   train and test (or validation, valid, val)
+/// - a table of images, x.csv: see load_image_table()
 /// - if labels are optional: an image, or a folder with images at any depth; in
 ///   YOLO's layout, the images of "train" and "val"
 /// - a folder with IDX files in MNIST's naming, plain or gzip-compressed
