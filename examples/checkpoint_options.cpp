@@ -19,7 +19,8 @@ void add_checkpoint_options(Command& command, CheckpointOptions& options) {
           })
           .also_writes([&options]() -> std::vector<Output> {
             const std::filesystem::path states(options.folder);
-            return {{"--checkpoint", (states / "train").string()},
+            return {{"--checkpoint", (states / "frozen").string()},
+                    {"--checkpoint", (states / "train").string()},
                     {"--checkpoint", (states / "qat").string()}};
           });
   command

@@ -12,6 +12,7 @@
 #include <octet/train/metric.h>
 
 #include "class_names.h"
+#include "table_columns.h"
 
 namespace octet::program {
 namespace {
@@ -171,7 +172,8 @@ std::string classes_text(const io::OpenedData& opened, const DataOptions& o,
   constexpr size_t kAll = 10, kShown = 4;
   const size_t count = opened.folders.size();
   if (count == 0) return "";
-  std::string text = "classes (folder -> output): ";
+  std::string text = fmt::format("classes ({} -> output): ",
+                                 is_table(opened) ? "label" : "folder");
   for (size_t i = 0; i < (count > kAll ? kShown : count); ++i) {
     const auto found = std::ranges::find(opened.classes, opened.folders[i]);
     text += fmt::format("{}{} -> {}", i == 0 ? "" : ", ",

@@ -18,6 +18,7 @@
 #include "image_options.h"
 #include "io_names.h"
 #include "name_value_args.h"
+#include "table_columns.h"
 
 namespace octet::program {
 namespace {
@@ -102,7 +103,8 @@ io::OpenDataOptions open_options(const DataOptions& o, const DataTarget& target,
                          : io::CorruptFiles::refuse,
           .resize = resize_for(o, target),
           .class_names = class_names_for(o, target),
-          .labels_optional = o.labels_optional};
+          .labels_optional = o.labels_optional,
+          .columns = columns_of(o.columns)};
 }
 
 /// Drops the labels of folders whose number differs from the number of model
@@ -116,7 +118,7 @@ void drop_mismatched_labels(const DataTarget& target, io::OpenedData& opened) {
   }
   warn("labels_ignored", "--data",
        fmt::format(
-           "ignoring labels: {} folders do not match {}. Hint: use "
+           "ignoring labels: {} classes do not match {}. Hint: use "
            "--class-names if the folders are a subset of the model's classes",
            classes,
            target.class_count > 0
@@ -191,9 +193,10 @@ std::string preprocessing_text(const io::OpenedData& opened,
 void add_data_options(Command& command, DataOptions& o, LabelKinds labels) {
   command.begin_group("Input");
   command
-      .add("--data", o.paths,
-           "samples: .npy file, image folder, IDX files or CIFAR; NAME=x.npy "
-           "per input")
+      .add(
+          "--data", o.paths,
+          "samples: .npy file, image folder, table of images (.csv), IDX files "
+          "or CIFAR; NAME=x.npy per input")
       .type("PATH")
       .required();
   command
@@ -204,6 +207,7 @@ void add_data_options(Command& command, DataOptions& o, LabelKinds labels) {
                : "class labels int64 [N], or [N,H,W] per pixel; targets "
                  "float32 [N,...]; NAME=Y.npy per output")
       .type("Y.npy");
+  add_columns_option(command, o.columns);
   add_layout_option(command, o.layout);
   add_image_options(command, o);
   o.labels_optional = o.labels_optional || labels == LabelKinds::classes;
@@ -365,6 +369,7 @@ void warn_of_value_range(const Dataset& data, const DataTarget& target) {
 io::OpenedData open_data(const DataOptions& o, const DataTarget& target) {
   const io::OnnxLayout layout = layout_of(o.layout);
   io::OpenedData opened = open_any(o, target);
+  check_columns(o.columns, opened);
   if (target.takes_bytes) check_bytes(opened.train, o);
   if (has_floats(opened, o)) warn_of_value_range(opened.train, target);
   if (!has_arrays(opened)) return opened;
@@ -387,9 +392,10 @@ void check_classes(const Model& model, const ModelSource& source,
       "count_mismatch", "--data",
       fmt::format(
           "has {} classes ({}), but the model '{}' has {} outputs. Hint: "
-          "provide a folder per output, or list the names of all "
-          "outputs with --class-names if the folders are a subset",
-          classes, few_classes(data.classes), source.what, outputs));
+          "provide a folder per output, or list the names of all outputs "
+          "with --class-names if the folders are a subset; octet train --head "
+          "{} trains a new classifier",
+          classes, few_classes(data.classes), source.what, outputs, classes));
 }
 
 std::string preprocess_to_keep(const io::OpenedData& opened,

@@ -27,6 +27,10 @@ Data:
   folder       A subfolder of PNG or JPEG images per class, optionally in train
                and test (or validation, valid, val); IDX files of MNIST;
                binary CIFAR; x_train.npy, y_train.npy, x_test.npy, y_test.npy.
+  table        x.csv with a row per image: columns path, label, and optionally
+               sample_weight and split (train, test, val). Paths are relative
+               to the file. --columns names other columns:
+               label=kind,weight=certainty.
   images       For commands without labels (quantize, sensitivity, report): an
                image, or a folder of images at any depth, as YOLO's images.
 )";
@@ -63,6 +67,7 @@ struct DataOptions {
   std::optional<std::string> pad;  // gray value
   std::string class_names;         // file, or "cat,dog"
   bool labels_optional = false;    // the command works without labels
+  std::string columns;             // "label=kind,weight=certainty"
 };
 
 /// Kinds of labels that a command supports.

@@ -1,11 +1,16 @@
 // octet evaluate: measures a model on labeled samples.
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <octet/io/json.h>
 #include <octet/layers/detail/model_data.h>
+#include <octet/runtime/detail/printable.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
 #include <octet/train/evaluate.h>
 
@@ -34,6 +39,7 @@ struct EvaluateOptions {
   std::string part = "auto";
   std::vector<std::string> loss;
   int64_t batch = 256;
+  bool confusion = false;
   bool json = false;
 };
 
@@ -52,6 +58,47 @@ std::pair<Dataset, std::string> part_of(const io::OpenedData& data,
   }
   if (data.test && part != Part::train) return {*data.test, "test samples"};
   return {data.train, data.test ? "training samples" : "samples"};
+}
+
+/// Returns a table with a row per class and a column per prediction.
+std::string confusion_text(const train::ConfusionMatrix& counts,
+                           const std::vector<std::string>& classes) {
+  const auto name = [&](int64_t i) {
+    return i < std::ssize(classes)
+               ? printable(classes[static_cast<size_t>(i)], 40)
+               : fmt::format("{}", i);
+  };
+  std::vector<Align> columns = {Align::left};
+  std::vector<std::string> head = {"class \\ predicted"};
+  for (int64_t i = 0; i < counts.classes(); ++i) {
+    columns.push_back(Align::right);
+    head.push_back(name(i));
+  }
+  columns.push_back(Align::right);
+  head.emplace_back("recall");
+  TextTable table(columns);
+  table.add_row(head);
+  for (int64_t actual = 0; actual < counts.classes(); ++actual) {
+    std::vector<std::string> row = {name(actual)};
+    for (int64_t i = 0; i < counts.classes(); ++i) {
+      row.push_back(fmt::format("{}", counts.count(actual, i)));
+    }
+    row.push_back(fmt::format("{:.2f} %", percent(counts.recall(actual))));
+    table.add_row(row);
+  }
+  return table.to_string();
+}
+
+Config confusion_config(const train::ConfusionMatrix& counts) {
+  Config::List rows;
+  for (int64_t actual = 0; actual < counts.classes(); ++actual) {
+    Config::List row;
+    for (int64_t i = 0; i < counts.classes(); ++i) {
+      row.emplace_back(counts.count(actual, i));
+    }
+    rows.emplace_back(std::move(row));
+  }
+  return Config(std::move(rows));
 }
 
 /// Accuracy at chance level indicates wrong preprocessing or labels.
@@ -84,16 +131,20 @@ void evaluate(const EvaluateOptions& o) {
   train::EvaluateOptions options{.batch_size = o.batch, .loss = by.loss};
   if (o.json) options.verbose = false;
   const train::Evaluation result = train::evaluate(model, data, options);
+  std::optional<train::ConfusionMatrix> counts;
+  if (o.confusion) counts = train::confusion_matrix(model, data);
   warn_of_guessing(o, model, result);
   warn_of_class_order("evaluate", model, data, opened, result.accuracy);
   if (o.json) {
     Config config = to_config(result, by.name);
     config.set("model", o.model.what).set("data", opened.kind);
     add_inputs(config, opened, o.data, target);
+    if (counts) config.set("confusion", confusion_config(*counts));
     print(io::to_json(config) + "\n");
     return;
   }
   print(to_text(result, by.name));
+  if (o.confusion) print("\n" + confusion_text(*counts, opened.classes));
 }
 
 }  // namespace
@@ -114,6 +165,8 @@ void add_evaluate(CommandLine& program) {
   command.begin_group("Evaluation");
   add_loss_option(command, o.loss);
   command.add("--batch", o.batch, 1, 1 << 20, "batch size").show_default();
+  command.add_flag("--confusion", o.confusion,
+                   "count samples by class and prediction");
   command.begin_group("Output");
   command.add_flag("--json", o.json, "print JSON");
   command.set_footer(

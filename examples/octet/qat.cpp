@@ -35,6 +35,7 @@
 #include "quantization_check.h"
 #include "read_model.h"
 #include "training_options.h"
+#include "transfer_options.h"
 
 namespace octet::program {
 namespace {
@@ -329,6 +330,8 @@ void run_qat(QatOptions o) {
   FineTuning tuning = tuning_of(o, preset, qat, training, by);
   train::FitOptions options = fit_options(o, preset, parts, by);
   options.optimizer = tuning.optimizer;
+  options.class_weights =
+      class_weights_of(o.training, opened.classes, qat, training);
   if (!o.json) {
     print(fmt::format("{}; {} epochs of {}\n",
                       what_is_tuned(o, preset, has_qdq), options.epochs,
@@ -412,6 +415,7 @@ void add_qat(CommandLine& program) {
        .optimizer = "optimizer (default: from the model file, else sgd with "
                     "momentum 0.9)",
        .schedule = "learning rate schedule (default: cosine)"});
+  add_class_weights_option(command, o.training.class_weights);
   command.begin_group("Quantization");
   command
       .add("--freeze-batch-norm", o.freeze_batch_norm, 0, int64_t{1} << 31,

@@ -28,6 +28,7 @@
 #include "loss_options.h"
 #include "read_model.h"
 #include "training_options.h"
+#include "transfer_options.h"
 
 namespace octet::program {
 namespace {
@@ -38,6 +39,8 @@ Examples:
     --augment flip,crop --epochs 30 -o model.h5
   octet train zoo:lenet --data /usr/share/datasets/fashion-mnist -o lenet.h5
   octet train model.keras --data x.npy --labels y.npy --rate 1e-4 -o tuned.h5
+  octet train imagenet.onnx --head 2 --freeze '*' --unfreeze-after 2 \
+    --data cells.csv --augment flip,vflip,rot90 --epochs 12 -o cells.h5
   octet train zoo:resnet8 --data cifar/ --checkpoint runs/a --resume -o r8.h5
 )";
 
@@ -48,6 +51,7 @@ struct TrainOptions {
   ModelSource model;
   DataOptions data;
   TrainingOptions training{.epochs = 10, .schedule = "cosine", .warmup = 0.05};
+  TransferOptions transfer;
   int64_t classes = 0;  // 0: from the data
   double alpha = 0;
   bool force = false;
@@ -108,9 +112,11 @@ Job open_job(const TrainOptions& o) {
           "conflicting_options", "--classes, --alpha",
           fmt::format("apply to zoo networks, got '{}'", o.model.what));
     }
-    Model model = read_model(o.model);
+    Model model = with_head(read_model(o.model), o.transfer, o.training.seed);
     warn_of_rounded_weights(o.model, model);
     DataTarget target = target_of(model, o.model);
+    // Class names in the file are those of the replaced classifier.
+    if (o.transfer.head > 0) target.classes.clear();
     io::OpenedData data = open_data(o.data, target);
     check_classes(model, o.model, data);
     return {std::move(model), std::move(target), std::move(data)};
@@ -198,6 +204,16 @@ bool has_diverged(const Measured& by, double loss_before, double loss_after,
                              : !(last.value <= before.value * kRise));
 }
 
+void print_job(const TrainOptions& o, const Job& job,
+               const TrainingParts& parts) {
+  print(describe("training samples", parts.training, job.data, o.data,
+                 job.target));
+  print(fmt::format("{} for validation: {}\n",
+                    parts.validation ? parts.validation->size() : 0,
+                    parts.validation_is));
+  print(frozen_text(job.model, o.transfer));
+}
+
 std::string write_model(const TrainOptions& o, const Model& model,
                         const std::vector<std::string>& classes,
                         const std::string& preprocess,
@@ -261,6 +277,7 @@ void expect_gain(const TrainOptions& o, const Measured& by,
 void train_model(const TrainOptions& o) {
   check_output(o.output);
   check_training_options(o.training);
+  check_transfer_options(o.transfer, o.training, is_zoo(o));
   if (o.training.threads > 0) {
     set_num_threads(static_cast<int>(o.training.threads));
   }
@@ -275,21 +292,38 @@ void train_model(const TrainOptions& o) {
   const auto measure = [&](const Dataset& data) {
     return train::evaluate(model, data, {.loss = by.loss, .verbose = false});
   };
-  train::FitOptions options =
-      fit_options_of(o.training, parts, "train", o.json);
+  const std::vector<std::shared_ptr<Layer>> frozen_layers =
+      freeze_layers(model, o.transfer);
+  const auto unfreeze = [&] {
+    for (const auto& layer : frozen_layers) layer->set_trainable(true);
+  };
+  TrainingOptions training = o.training;
+  training.epochs -= o.transfer.unfreeze_after;
+  training.append_log = o.transfer.unfreeze_after > 0;
+  train::FitOptions options = fit_options_of(training, parts, "train", o.json);
   options.loss = by.loss;
-  options.schedule = make_schedule(o.training);
+  options.class_weights =
+      class_weights_of(training, job.data.classes, model, parts.training);
+  options.schedule = make_schedule(training);
+  if (!o.json) print_job(o, job, parts);
+  if (o.transfer.unfreeze_after > 0) {
+    train_frozen(model, o.transfer, o.training, parts, options, o.json);
+    unfreeze();
+  }
+  const bool has_new_head = o.transfer.head > 0;
   const bool untrained =
-      is_zoo(o) || is_untrained(by, model, measure(evaluation_data));
+      is_zoo(o) ||
+      (!has_new_head && is_untrained(by, model, measure(evaluation_data)));
   constexpr int64_t kMostSamples = 2048;
   const Dataset sample = parts.training.sample(kMostSamples);
   const train::Evaluation before = measure(sample);
-  if (!is_zoo(o)) {
+  if (!is_zoo(o) && !has_new_head) {
     warn_of_class_order("train", model, sample, job.data, before.accuracy);
   }
   const int64_t batch_size = batch_size_of(options, parts.training);
   std::vector<std::shared_ptr<Layer>> frozen;
-  if (!untrained &&
+  // The statistics of the network's own data fit its own classifier only.
+  if (!untrained && !has_new_head &&
       reestimation_costs(model, sample, by, {.batch_size = batch_size})) {
     frozen = freeze_statistics(model);
   }
@@ -297,11 +331,6 @@ void train_model(const TrainOptions& o) {
   options.optimizer = tuning.fine.optimizer;
   options.update_statistics_later = true;
   if (!o.json) {
-    print(describe("training samples", parts.training, job.data, o.data,
-                   job.target));
-    print(fmt::format("{} for validation: {}\n",
-                      parts.validation ? parts.validation->size() : 0,
-                      parts.validation_is));
     print(fmt::format("{}: {} parameters, {} outputs, {} threads; {}\n",
                       o.model.what, model.parameter_count(),
                       model.outputs()[0].shape()[-1], num_threads(),
@@ -322,6 +351,7 @@ void train_model(const TrainOptions& o) {
            renewed ? std::optional(parts.training) : std::nullopt,
        .statistics = {.batch_size = batch_size, .samples = kMostStatistics}});
   for (const auto& layer : frozen) layer->freeze_statistics(false);
+  unfreeze();
   // Only zoo networks still have the weights of the last epoch here.
   const double loss_after =
       is_zoo(o) ? measure(sample).loss : outcome.training_loss;
@@ -342,6 +372,7 @@ void train_model(const TrainOptions& o) {
     config.set("judged_by", parts.validation ? "validation" : "training")
         .set("training_samples", parts.training.size())
         .set("epochs", o.training.epochs)
+        .set("frozen_epochs", o.transfer.unfreeze_after)
         .set("rate", double{options.optimizer.learning_rate()})
         .set("training_loss", outcome.training_loss)
         .set("seconds", outcome.seconds)
@@ -361,7 +392,12 @@ void train_model(const TrainOptions& o) {
         parts.validation
             ? fmt::format("on {} validation samples:\n", evaluation_data.size())
             : std::string("on the training samples (no validation data):\n"));
-    if (!is_zoo(o)) print(outcome.text(by, "as given") + "\n");
+    if (!is_zoo(o)) {
+      print(outcome.text(by, training.append_log ? "frozen"
+                             : has_new_head      ? "new classifier"
+                                                 : "as given") +
+            "\n");
+    }
     print(to_text(outcome.kept, by.name));
     print(written + "\n");
   }
@@ -390,6 +426,7 @@ void add_train(CommandLine& program) {
       "number of outputs of a zoo network (default: classes of the data)");
   command.add("--alpha", o.alpha, 1e-3, 64,
               "width multiplier of a zoo network");
+  add_transfer_options(command, o.transfer);
   add_training_options(
       command, o.training,
       {.epochs = "number of epochs (default: 10)",
@@ -400,6 +437,7 @@ void add_train(CommandLine& program) {
                     "file if trained, else adamw)",
        .schedule = "learning rate schedule: cosine and exponential end at 1 %, "
                    "step divides by 10 after each third (default: cosine)"});
+  add_class_weights_option(command, o.training.class_weights);
   command.add_flag("--force", o.force,
                    "write the model of the last epoch instead of the best");
   command.begin_group("Output");

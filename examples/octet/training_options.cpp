@@ -43,9 +43,14 @@ ScheduleWord schedule_word(const std::string& name) {
 std::shared_ptr<const train::Transform> transform_named(const std::string& word,
                                                         float high) {
   using Make = std::shared_ptr<const train::Transform> (*)(float);
-  return choice<Make, 7>(
+  return choice<Make, 9>(
       "--augment", word,
       {{{"flip", [](float) { return train::random_flip(); }},
+        {"vflip",
+         [](float) {
+           return train::random_flip({.horizontal = false, .vertical = true});
+         }},
+        {"rot90", [](float) { return train::random_rotation90(); }},
         {"crop", [](float) { return train::random_crop(); }},
         {"shift", [](float) { return train::random_shift(); }},
         {"rotation", [](float) { return train::random_rotation(); }},
@@ -118,8 +123,8 @@ void add_training_options(Command& command, TrainingOptions& o,
       .show_default();
   command
       .add("--augment", o.augment,
-           "augmentation: flip, crop, shift, rotation, brightness, contrast, "
-           "cutout")
+           "augmentation: flip (left-right), vflip (up-down), rot90, crop, "
+           "shift, rotation, brightness, contrast, cutout")
       .type("LIST");
   command
       .add("--validation", o.validation,
@@ -258,7 +263,9 @@ train::FitOptions fit_options_of(const TrainingOptions& o,
       .resume = o.checkpoint.resume};
   if (o.batch > 0) options.batch_size = o.batch;
   if (!quiet) options.callbacks.push_back(train::progress_bar(phase));
-  if (!o.log.empty()) options.callbacks.push_back(train::csv_log(o.log));
+  if (!o.log.empty())
+    options.callbacks.push_back(
+        train::csv_log(o.log, {.append = o.append_log}));
   return options;
 }
 

@@ -27,9 +27,11 @@ struct TrainingOptions {
   std::string validation = "";         // share or path; "": from the data
   std::string log = "";                // CSV file
   std::vector<std::string> loss = {};  // see add_loss_option()
+  std::string class_weights = "";      // "balanced", "1,2.5" or "cat=2"
   int64_t seed = 1;
   int64_t threads = 0;  // 0: all cores
   CheckpointOptions checkpoint = {};
+  bool append_log = false;  // keep the rows of an earlier phase
 };
 
 /// Help of options whose defaults depend on the command.

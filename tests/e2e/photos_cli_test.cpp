@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <octet/io/data.h>
 #include <octet/io/json.h>
@@ -18,6 +17,7 @@
 #include <octet/runtime/file.h>
 
 #include "command.h"
+#include "png_files.h"
 
 namespace octet {
 namespace {
@@ -26,34 +26,9 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string big_endian(size_t value) {
-  std::string bytes;
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    bytes += static_cast<char>(value >> shift & 0xff);
-  }
-  return bytes;
-}
-
-std::string chunk(const std::string& type, const std::string& body) {
-  const std::string data = type + body;
-  const uLong crc =
-      crc32(0, reinterpret_cast<const Bytef*>(data.data()), uInt(data.size()));
-  return big_endian(body.size()) + data + big_endian(crc);
-}
-
 /// Returns a gray PNG of one row.
 std::string png_row(const std::vector<uint8_t>& pixels) {
-  const std::string row =
-      std::string(1, '\0') + std::string(pixels.begin(), pixels.end());
-  uLongf size = compressBound(uLong(row.size()));
-  std::string packed(size, '\0');
-  compress(reinterpret_cast<Bytef*>(packed.data()), &size,
-           reinterpret_cast<const Bytef*>(row.data()), uLong(row.size()));
-  packed.resize(size);
-  return "\x89PNG\r\n\x1a\n" +
-         chunk("IHDR", big_endian(pixels.size()) + big_endian(1) +
-                           std::string("\x08\0\0\0\0", 5)) +
-         chunk("IDAT", packed) + chunk("IEND", "");
+  return png_file(pixels.size(), pixels);
 }
 
 class PhotosCli : public ::testing::Test {
