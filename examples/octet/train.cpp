@@ -314,8 +314,9 @@ void train_model(const TrainOptions& o) {
   const bool untrained =
       is_zoo(o) ||
       (!has_new_head && is_untrained(by, model, measure(evaluation_data)));
-  constexpr int64_t kMostSamples = 2048;
-  const Dataset sample = parts.training.sample(kMostSamples);
+  // A new classifier guesses, which few samples show.
+  const int64_t most_samples = has_new_head ? 256 : 2048;
+  const Dataset sample = parts.training.sample(most_samples);
   const train::Evaluation before = measure(sample);
   if (!is_zoo(o) && !has_new_head) {
     warn_of_class_order("train", model, sample, job.data, before.accuracy);
