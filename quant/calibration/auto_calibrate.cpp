@@ -30,17 +30,18 @@ constexpr double kLowest = -std::numeric_limits<double>::infinity();
 // Observes with all methods at once.
 class AllMethods final : public RangeObserver {
  public:
-  AllMethods(const std::vector<CalibrationOptions>& methods, int high) {
+  AllMethods(const std::vector<CalibrationOptions>& methods,
+             const QuantizerConfig& config) {
     for (const CalibrationOptions& method : methods) {
-      observers_.push_back(make_observer(method, high));
+      observers_.push_back(make_observer(method, config));
     }
   }
   void observe(const Tensor& x) override {
     for (const auto& observer : observers_) observer->observe(x);
   }
-  std::optional<float> range() const override { return range_of(0); }
-  std::optional<float> range_of(size_t method) const {
-    return observers_[method]->range();
+  std::optional<float> range() const override { return observers_[0]->range(); }
+  std::optional<ValueRange> range_of(size_t method) const {
+    return observers_[method]->interval();
   }
 
  private:
@@ -170,7 +171,7 @@ class Search {
   const AutoCalibrationOptions& options_;
   Quantizers quantizers_;
   // By quantizer and method.
-  std::vector<std::vector<float>> ranges_;
+  std::vector<std::vector<ValueRange>> ranges_;
   std::vector<std::vector<double>> sqnr_;
   std::vector<int64_t> classes_;
   std::vector<Tensor> float_outputs_;
@@ -181,8 +182,8 @@ void Search::collect() {
   std::vector<const AllMethods*> observers;
   for (const auto& quantizer : quantizers_) {
     quantizer->start_observing({.observer = [&] {
-      auto made = std::make_unique<AllMethods>(options_.methods,
-                                               quantizer->config().high());
+      auto made =
+          std::make_unique<AllMethods>(options_.methods, quantizer->config());
       observers.push_back(made.get());
       return made;
     }});
@@ -191,7 +192,7 @@ void Search::collect() {
   expect_ranges(quantizers_);
   for (size_t i = 0; i < quantizers_.size(); ++i) {
     for (size_t method = 0; method < options_.methods.size(); ++method) {
-      const std::optional<float> range = observers[i]->range_of(method);
+      const std::optional<ValueRange> range = observers[i]->range_of(method);
       if (!range) {
         throw ValueError("missing_value",
                          fmt::format("quantizer '{}'", quantizers_[i]->name()),
@@ -207,13 +208,9 @@ void Search::measure() {
   const SwitchedOff off(model_);
   std::vector<const Measure*> measures;
   for (size_t i = 0; i < quantizers_.size(); ++i) {
-    const QuantizerConfig& config = quantizers_[i]->config();
     std::vector<QuantParams> candidates;
-    for (const float range : ranges_[i]) {
-      const float scale = scale_of_range(range, config.high());
-      candidates.push_back({.scale = Tensor::scalar(scale),
-                            .low = config.low(),
-                            .high = config.high()});
+    for (const ValueRange range : ranges_[i]) {
+      candidates.push_back(quantizers_[i]->qparams_of(range));
     }
     quantizers_[i]->start_observing({.observer = [&] {
       auto made = std::make_unique<Measure>(candidates);
@@ -256,8 +253,7 @@ size_t Search::method_of(size_t trial, size_t tensor) const {
 
 void Search::set_scales(size_t trial) {
   for (size_t i = 0; i < quantizers_.size(); ++i) {
-    quantizers_[i]->set_scale(scale_of_range(ranges_[i][method_of(trial, i)],
-                                             quantizers_[i]->config().high()));
+    quantizers_[i]->set_range(ranges_[i][method_of(trial, i)]);
   }
 }
 
@@ -331,7 +327,7 @@ AutoCalibration Search::run() {
     const size_t method = method_of(best, i);
     TensorCalibration& tensor = result.tensors.emplace_back();
     tensor.quantizer = quantizers_[i]->name();
-    tensor.range = ranges_[i][method];
+    tensor.range = ranges_[i][method].magnitude();
     tensor.scale = *quantizers_[i]->scale();
     tensor.all_zero = tensor.range < kSmallestRange;
     tensor.method = to_string(options_.methods[method]);

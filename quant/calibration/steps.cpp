@@ -62,6 +62,7 @@ Quantizers activation_ranges(Model& model) {
   std::unordered_set<const Quantizer*> known;
   for (const PlacedQuantizer& placed : activation_quantizers(model)) {
     const auto& quantizer = placed.quantizer;
+    if (quantizer->config().constant_scale > 0) continue;
     if (known.insert(quantizer.get()).second) result.push_back(quantizer);
   }
   return result;
@@ -76,7 +77,8 @@ void check_calibration(const Model& model) {
                     model.name()));
   }
   for (const auto& quantizer : quantizers(model)) {
-    if (quantizer->config().zero_point == 0) continue;
+    const QuantizerConfig& config = quantizer->config();
+    if (config.zero_point == 0 || config.asymmetric) continue;
     throw UnsupportedError(
         "unsupported_value", fmt::format("quantizer '{}'", quantizer->name()),
         fmt::format(

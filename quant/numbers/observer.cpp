@@ -204,7 +204,62 @@ class PercentileObserver final : public RangeObserver {
   std::vector<int64_t> counts_;
 };
 
+// Observes the two ends of a range separately, each by one observer.
+class TwoEndsObserver final : public RangeObserver {
+ public:
+  TwoEndsObserver(const CalibrationOptions& options, int high)
+      : low_(make_observer(options, high)),
+        high_(make_observer(options, high)) {}
+
+  void observe(const Tensor& x) override {
+    Tensor end = Tensor::zeros(x.shape());
+    const auto fill = [&](float sign) {
+      const auto from = x.f32();
+      const auto to = end.f32();
+      // NaN reaches the observer, which rejects it.
+      for (size_t i = 0; i < from.size(); ++i) {
+        const float v = sign * from[i];
+        to[i] = v < 0 ? 0.0f : v;
+      }
+    };
+    fill(1);
+    high_->observe(end);
+    fill(-1);
+    low_->observe(end);
+  }
+  std::optional<float> range() const override {
+    const auto ends = interval();
+    return ends ? std::optional(ends->magnitude()) : std::nullopt;
+  }
+  std::optional<ValueRange> interval() const override {
+    const std::optional<float> low = low_->range();
+    const std::optional<float> high = high_->range();
+    if (!low || !high) return std::nullopt;
+    return ValueRange{-*low, *high};
+  }
+  Config state() const override {
+    return Config().set("low", low_->state()).set("high", high_->state());
+  }
+  void restore(const Config& state) override {
+    low_->restore(state.at("low"));
+    high_->restore(state.at("high"));
+  }
+  void merge(const Config& later) override {
+    low_->merge(later.at("low"));
+    high_->merge(later.at("high"));
+  }
+
+ private:
+  std::unique_ptr<RangeObserver> low_, high_;
+};
+
 }  // namespace
+
+std::optional<ValueRange> RangeObserver::interval() const {
+  const std::optional<float> magnitude = range();
+  if (!magnitude) return std::nullopt;
+  return ValueRange{-*magnitude, *magnitude};
+}
 
 Config RangeObserver::state() const { refuse_state(); }
 void RangeObserver::restore(const Config&) { refuse_state(); }
@@ -245,6 +300,14 @@ std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options,
       return std::make_unique<HistogramObserver>(entropy_range, high + 1);
   }
   throw InternalError("internal", "make_observer", "unknown method");
+}
+
+std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options,
+                                             const QuantizerConfig& config) {
+  const int values = 1 << config.bits;
+  if (!config.asymmetric) return make_observer(options, config.high());
+  if (options.observer) return make_observer(options, values - 1);
+  return std::make_unique<TwoEndsObserver>(options, values - 1);
 }
 
 std::string to_string(const CalibrationOptions& options) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -17,12 +18,53 @@ namespace {
 // Floor of learned scales, relative to their initial values.
 constexpr float kFloor = 0.01f;
 
+ValueRange ends_of(const Tensor& x) {
+  ValueRange range;
+  for (const float v : x.f32()) {
+    range.low = std::min(range.low, v);
+    range.high = std::max(range.high, v);
+  }
+  return range;
+}
+
 // Placeholder for a tensor id; no variable has it.
 constexpr uint64_t kElsewhere = std::numeric_limits<uint64_t>::max();
 
 // Also distinguishes writes to a leaf.
 std::pair<uint64_t, uint64_t> identity(const Variable& x) {
   return {x.id(), x.is_leaf() ? x.version() : 0};
+}
+
+void check_asymmetric(std::string_view name, const QuantizerConfig& config) {
+  if (!config.asymmetric) return;
+  if (config.is_signed || config.per_channel ||
+      config.rule == ScaleRule::live ||
+      config.rule == ScaleRule::learned_clip) {
+    throw ValueError(
+        "conflicting_options", fmt::format("quantizer '{}'", name),
+        fmt::format("asymmetric requires an unsigned range per tensor with a "
+                    "fixed, followed or learned scale, got {}",
+                    to_string(config)));
+  }
+}
+
+void check_constant(std::string_view name, const QuantizerConfig& config) {
+  const float scale = config.constant_scale;
+  if (scale == 0) return;
+  if (!(scale > 0) || std::isinf(scale)) {
+    throw ValueError(
+        "out_of_range", fmt::format("quantizer '{}'", name),
+        fmt::format("constant_scale must be finite and > 0, got {}", scale));
+  }
+  if (config.rule == ScaleRule::fixed && !config.per_channel &&
+      !config.asymmetric) {
+    return;
+  }
+  throw ValueError(
+      "conflicting_options", fmt::format("quantizer '{}'", name),
+      fmt::format("constant_scale requires a symmetric fixed scale "
+                  "per tensor, got {}",
+                  to_string(config)));
 }
 
 void check_zero_point(std::string_view name, const QuantizerConfig& config) {
@@ -35,7 +77,7 @@ void check_zero_point(std::string_view name, const QuantizerConfig& config) {
                     (1 << config.bits) - 1, config.zero_point,
                     config.is_signed ? "a signed" : "an unsigned"));
   }
-  const bool takes_it = config.rule == ScaleRule::fixed ||
+  const bool takes_it = config.asymmetric || config.rule == ScaleRule::fixed ||
                         config.rule == ScaleRule::learned ||
                         config.rule == ScaleRule::learned_log2;
   if (takes_it) return;
@@ -74,11 +116,14 @@ Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
         "out_of_range", fmt::format("quantizer '{}'", name_),
         fmt::format("freeze_step must be >= 0, got {}", config.freeze_step));
   }
+  check_asymmetric(name_, config);
+  check_constant(name_, config);
   check_zero_point(name_, config);
+  if (config.constant_scale > 0) set(Tensor::scalar(config.constant_scale));
 }
 
 void Quantizer::expect_sign(const Tensor& x) const {
-  if (config_.low() < 0) return;
+  if (config_.low() < 0 || config_.asymmetric) return;
   for (const float v : x.f32()) {
     if (!(v < 0)) continue;
     throw ValueError(
@@ -109,33 +154,53 @@ bool Quantizer::follow(const Variable& x) const {
   if (part < followed_.size() && followed_[part] == seen) {
     return !scale_;  // seen by another consumer
   }
-  float top = absmax(x.value());
-  float scale =
-      with_context([&] { return fmt::format("in quantizer '{}'", name_); },
-                   [&] {
-                     expect_sign(x.value());
-                     return scale_of_range(top, config_.high());
-                   });
+  ValueRange range = followed_range(x);
   if (followed_.size() <= part) followed_.resize(part + 1);
   followed_[part] = seen;
   if (parts != nullptr) {
-    double largest = top;
-    parts->max(std::span(&largest, 1));
+    std::array<double, 2> ends = {range.high, -range.low};
+    parts->max(ends);
     if (!parts->first()) return !scale_;
-    top = static_cast<float>(largest);
-    scale = scale_of_range(top, config_.high());
+    range = {-static_cast<float>(ends[1]), static_cast<float>(ends[0])};
   }
-  if (top < kSmallestRange) return !scale_;
+  if (range.magnitude() < kSmallestRange) return !scale_;
   const bool first = !scale_;
-  const float before = first ? scale : scale_.value().item();
   const float rate = config_.rule == ScaleRule::ema ? config_.ema_rate : 1.0f;
-  put_leaf(
-      Tensor::scalar(first || rate == 1.0f ? scale
-                                           : before + rate * (scale - before)),
-      {});
+  const auto moved = [&](float before, float now) {
+    return first || rate == 1.0f ? now : before + rate * (now - before);
+  };
+  if (config_.asymmetric) {
+    if (!range_) range_ = range;
+    put_range({moved(range_->low, range.low), moved(range_->high, range.high)});
+  } else {
+    const float scale = scale_of_range(range.high, config_.high());
+    const float before = first ? scale : scale_.value().item();
+    put_leaf(Tensor::scalar(moved(before, scale)), {});
+  }
   ++steps_;
   if (config_.freeze_step > 0 && steps_ >= config_.freeze_step) frozen_ = true;
   return false;
+}
+
+// Returns the range of a pass; symmetric ones have their magnitude at the end
+// `high`.
+ValueRange Quantizer::followed_range(const Variable& x) const {
+  return with_context(
+      [&] { return fmt::format("in quantizer '{}'", name_); },
+      [&]() -> ValueRange {
+        expect_sign(x.value());
+        const float top = absmax(x.value());
+        (void)scale_of_range(top, config_.high());
+        return config_.asymmetric ? ends_of(x.value()) : ValueRange{0, top};
+      });
+}
+
+// Sets scale and zero point of a range that training follows.
+void Quantizer::put_range(ValueRange range) const {
+  const QuantParams qparams = qparams_of(range);
+  if (config_.asymmetric) config_.zero_point = -qparams.low;
+  range_ = range;
+  put_leaf(qparams.scale, {});
 }
 
 Variable Quantizer::operator()(const Variable& x, Mode mode) const {
@@ -344,6 +409,40 @@ void Quantizer::set_scale(float scale) {
   set(Tensor::scalar(scale));
 }
 
+QuantParams Quantizer::qparams_of(ValueRange range) const {
+  if (!(range.low <= 0 && range.high >= 0) || std::isinf(range.low) ||
+      std::isinf(range.high)) {
+    throw ValueError(
+        "invalid_value", fmt::format("quantizer '{}'", name_),
+        fmt::format("range must be finite and contain 0, got [{},{}]",
+                    range.low, range.high));
+  }
+  if (!config_.asymmetric) {
+    return {.scale = Tensor::scalar(
+                scale_of_range(range.magnitude(), config_.high())),
+            .low = config_.low(),
+            .high = config_.high()};
+  }
+  const int last = (1 << config_.bits) - 1;
+  const double width = double{range.high} - double{range.low};
+  if (width < kSmallestRange) {
+    return {.scale = Tensor::scalar(1.0f), .low = 0, .high = last};
+  }
+  const auto scale = static_cast<float>(width / last);
+  const auto zero = static_cast<int>(
+      std::clamp(std::nearbyint(-double{range.low} / scale), 0.0, last + 0.0));
+  return {.scale = Tensor::scalar(scale), .low = -zero, .high = last - zero};
+}
+
+void Quantizer::set_range(ValueRange range) {
+  const QuantParams qparams = qparams_of(range);
+  if (config_.asymmetric) {
+    config_.zero_point = -qparams.low;
+    range_ = range;
+  }
+  set_scale(qparams.scale.item());
+}
+
 void Quantizer::set_scales(std::span<const float> scales) {
   check_scales(scales, true);
   set(Tensor::of({static_cast<int64_t>(scales.size())}, scales));
@@ -386,8 +485,11 @@ void Quantizer::check_scales(std::span<const float> scales,
 }
 
 void Quantizer::start_observing(const CalibrationOptions& options) {
-  if (config_.rule == ScaleRule::live || config_.per_channel) return;
-  observer_ = make_observer(options, config_.high());
+  if (config_.rule == ScaleRule::live || config_.per_channel ||
+      config_.constant_scale > 0) {
+    return;
+  }
+  observer_ = make_observer(options, config_);
   observer_options_ = options;
   last_observed_.reset();
 }
@@ -403,10 +505,12 @@ std::optional<float> Quantizer::observed_range() const {
 }
 
 std::optional<float> Quantizer::finish_observing() {
-  const std::optional<float> range = observed_range();
+  const std::optional<float> magnitude = observed_range();
+  const std::optional<ValueRange> range =
+      magnitude ? observer_->interval() : std::nullopt;
   cancel_observing();
-  if (range) set_scale(scale_of_range(*range, config_.high()));
-  return range;
+  if (range) set_range(*range);
+  return magnitude;
 }
 
 void Quantizer::cancel_observing() {
@@ -419,7 +523,7 @@ Config Quantizer::observations() const {
 }
 
 void Quantizer::set_observations(std::span<const Config> parts) {
-  auto merged = make_observer(observer_options_, config_.high());
+  auto merged = make_observer(observer_options_, config_);
   bool any = false;
   for (const Config& part : parts) {
     if (part.is_null()) continue;
@@ -436,6 +540,7 @@ std::shared_ptr<Quantizer> Quantizer::clone() const {
   copy->enabled_ = enabled_;
   copy->frozen_ = frozen_;
   copy->steps_ = steps_;
+  copy->range_ = range_;
   if (scale_) copy->put_leaf(scale_.value(), floor_);
   return copy;
 }

@@ -53,8 +53,9 @@ std::string range_text(const QuantizerConfig& c) {
 
 std::string to_string(const QuantizerConfig& c) {
   return fmt::format(
-      "{} {} {}{}", range_text(c), c.per_channel ? "per channel" : "per tensor",
-      to_string(c.rule),
+      "{}{} {} {}{}{}", range_text(c), c.asymmetric ? " asymmetric" : "",
+      c.per_channel ? "per channel" : "per tensor", to_string(c.rule),
+      c.constant_scale > 0 ? fmt::format(" scale {:g}", c.constant_scale) : "",
       c.straight_through == StraightThrough::pass_through ? " pass_through"
                                                           : "");
 }

@@ -22,6 +22,10 @@ Config Quantizer::state() const {
   } else if (scale_) {
     state.set("scales", list(scales()));
   }
+  if (scale_ && config_.asymmetric) {
+    state.set("zero_point", config_.zero_point);
+    if (range_) state.set("range", Config::List{range_->low, range_->high});
+  }
   if (scale_ && config_.rule == ScaleRule::learned_log2) {
     state.set("log2_scales", list(scale_.value().f32()));
   }
@@ -55,6 +59,23 @@ void Quantizer::restore(const Config& state) {
         made.set_enabled(state.at("enabled").as_bool());
         if (const Config* scale = state.find("scale")) {
           made.set_scale(static_cast<float>(scale->as_number()));
+        }
+        const Config* zero = state.find("zero_point");
+        if (config_.asymmetric && zero != nullptr) {
+          QuantizerConfig moved = config_;
+          moved.zero_point = static_cast<int>(zero->as_int());
+          const Quantizer checked(name_, moved);
+          made.config_ = moved;
+          if (const Config* list = state.find("range")) {
+            const std::vector<float> ends = floats(*list);
+            if (ends.size() != 2) {
+              throw ValueError("count_mismatch",
+                               fmt::format("quantizer '{}'", name_),
+                               fmt::format("range must have 2 entries, got {}",
+                                           ends.size()));
+            }
+            made.range_ = ValueRange{ends[0], ends[1]};
+          }
         }
         if (const Config* list = state.find("scales")) {
           made.set_scales(floats(*list));
@@ -99,6 +120,8 @@ void Quantizer::restore(const Config& state) {
         }
         enabled_ = made.enabled_;
         steps_ = made.steps_;
+        config_ = made.config_;
+        range_ = made.range_;
         followed_.clear();
         if (made.scale_) {
           put_leaf(made.scale_.value(), made.floor_);

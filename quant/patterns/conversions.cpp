@@ -9,6 +9,7 @@
 #include <octet/quant/patterns.h>
 
 #include "graph/graph_index.h"
+#include "placement/split_activations.h"
 
 namespace octet::quant {
 namespace {
@@ -90,12 +91,6 @@ bool flattens_one_pixel(const GraphNode& node) {
          is_one_pixel(node.inputs[0].shape());
 }
 
-void give_weights(Layer& to, const Layer& from,
-                  const std::vector<Tensor>& values) {
-  to.set_parameters(values);
-  to.set_trainable(from.trainable());
-}
-
 // Returns a 1x1 convolution with the weights of a Dense layer, called on x.
 SymbolicTensor convolve(const Layer& dense, const SymbolicTensor& x) {
   const bool image = x.shape().rank() == 4;
@@ -113,47 +108,18 @@ SymbolicTensor convolve(const Layer& dense, const SymbolicTensor& x) {
                      : image ? value.reshaped({1, 1, shape[0], shape[1]})
                              : value.reshaped({1, shape[0], shape[1]}));
   }
-  give_weights(*conv, dense, values);
+  conv->set_parameters(values);
+  conv->set_trainable(dense.trainable());
   return y;
 }
 
-// Returns whether the function only clips values; ONNX Runtime computes these
-// in integers.
-bool is_bound(const std::string& function) {
-  return function == "linear" || function == "relu" || function == "relu6";
-}
-
 // Splits the activation off, so that Q/DQ fits before it.
-Replacement split_activation(const GraphNode& node, Rebuild& rebuild) {
-  constexpr std::array<std::string_view, 7> kClasses = {"Conv1D",
-                                                        "Conv2D",
-                                                        "DepthwiseConv1D",
-                                                        "DepthwiseConv2D",
-                                                        "SeparableConv1D",
-                                                        "SeparableConv2D",
-                                                        "Dense"};
-  const Layer& layer = *node.layer;
-  const std::string function = layer.facts().activation;
+Replacement split_inner_activation(const GraphNode& node, Rebuild& rebuild) {
   const bool output = std::ranges::any_of(
       rebuild.model().outputs(),
       [&](const SymbolicTensor& y) { return y.node.get() == &node; });
-  if (std::ranges::find(kClasses, layer.class_name()) == kClasses.end() ||
-      is_bound(function) || output || !rebuild.stands_alone(layer)) {
-    return std::nullopt;
-  }
-  Config config = layer.config();
-  config.set("activation", "linear");
-  const std::shared_ptr<Layer> linear =
-      create_layer(layer.class_name(), config);
-  linear->set_name(layer.name());
-  const SymbolicTensor y = call(linear, {rebuild.at(node.inputs[0])});
-  std::vector<Tensor> values;
-  for (const Parameter& p : layer.parameters()) {
-    values.push_back(p.variable.value());
-  }
-  give_weights(*linear, layer, values);
-  return Activation(
-      {.activation = function, .name = layer.name() + "_activation"})(y);
+  if (output || GraphIndex::is(node, "Conv2DTranspose")) return std::nullopt;
+  return split_activation(node, rebuild);
 }
 
 Replacement flatten_dense_to_conv(const GraphNode& node, Rebuild& rebuild) {
@@ -201,7 +167,7 @@ std::vector<Conversion> onnxruntime_conversions() {
   result.push_back({.name = "SplitActivation",
                     .rationale = "an activation that is computed in float "
                                  "stands behind Q/DQ of its layer",
-                    .convert = split_activation});
+                    .convert = split_inner_activation});
   return result;
 }
 

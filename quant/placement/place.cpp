@@ -304,9 +304,38 @@ void add_conflicts(const GraphIndex& graph, const Layer& layer,
 
 Decisions policy_of(const GraphIndex& graph, const Decisions& fixed,
                     const QuantizeOptions& options) {
-  return options.policy == Policy::toolkit
-             ? toolkit_policy(graph, fixed, options.toolkit)
-             : tensorrt_policy(graph, fixed, options.tensorrt);
+  switch (options.policy) {
+    case Policy::toolkit:
+      return toolkit_policy(graph, fixed, options.toolkit);
+    case Policy::tflite:
+      return tflite_policy(graph, fixed);
+    case Policy::tensorrt:
+      break;
+  }
+  return tensorrt_policy(graph, fixed, options.tensorrt);
+}
+
+std::string_view policy_name(Policy policy) {
+  switch (policy) {
+    case Policy::toolkit:
+      return "toolkit";
+    case Policy::tflite:
+      return "tflite";
+    case Policy::tensorrt:
+      break;
+  }
+  return "tensorrt";
+}
+
+Model quantized(const Model& model, const QuantizeOptions& options) {
+  const Placement placement = place(model, options);
+  if (placement.plan.points.empty()) {
+    throw ValueError(
+        "unsupported_model", "quantize_model",
+        fmt::format("model '{}' has no layers that can be quantized",
+                    model.name()));
+  }
+  return apply(placement.plan, model);
 }
 
 }  // namespace
@@ -318,7 +347,9 @@ Placement place(const Model& model, const QuantizeOptions& options) {
   const Unknown unknown(options.on_unknown);
   if (options.toolkit.strict && options.policy != Policy::toolkit) {
     throw ValueError("conflicting_options", "quantize_model",
-                     "toolkit.strict requires policy toolkit, got tensorrt");
+                     fmt::format("toolkit.strict requires policy toolkit, got "
+                                 "{}",
+                                 policy_name(options.policy)));
   }
 
   Precedence sources;
@@ -348,11 +379,14 @@ Placement place(const Model& model, const QuantizeOptions& options) {
   placement.plan = with_bits(
       plan_of_decisions(graph, all, options.activation, options.weight), model,
       options.bits);
-  const std::string_view policy_name =
-      options.policy == Policy::toolkit ? "toolkit policy" : "tensorrt policy";
+  if (options.policy == Policy::tflite) {
+    placement.plan = quantizers_for_tflite(std::move(placement.plan), graph);
+  }
+  const std::string policy =
+      fmt::format("{} policy", policy_name(options.policy));
   for (const auto& layer : model.layers()) {
-    add_conflicts(graph, *layer, sources, alone ? &*alone : nullptr,
-                  policy_name, placement.notes);
+    add_conflicts(graph, *layer, sources, alone ? &*alone : nullptr, policy,
+                  placement.notes);
     const Decision* decision = find(all, *layer);
     if (decision == nullptr || !decision->sites.empty()) continue;
     placement.notes.push_back({.kind = PlacementNote::Kind::skipped,
@@ -364,14 +398,11 @@ Placement place(const Model& model, const QuantizeOptions& options) {
 }
 
 Model quantize_model(const Model& model, const QuantizeOptions& options) {
-  const Placement placement = place(model, options);
-  if (placement.plan.points.empty()) {
-    throw ValueError(
-        "unsupported_model", "quantize_model",
-        fmt::format("model '{}' has no layers that can be quantized",
-                    model.name()));
+  if (options.policy == Policy::tflite) {
+    check_is_float(model, "quantize_model");
+    return quantized(tflite_form(model), options);
   }
-  return apply(placement.plan, model);
+  return quantized(model, options);
 }
 
 }  // namespace octet::quant

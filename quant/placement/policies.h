@@ -13,5 +13,12 @@ Decisions toolkit_policy(const GraphIndex& graph, const Decisions& fixed,
                          const ToolkitPolicy& options);
 Decisions tensorrt_policy(const GraphIndex& graph, const Decisions& fixed,
                           const TensorrtPolicy& options);
+/// The points get their quantizers by quantizers_for_tflite().
+Decisions tflite_policy(const GraphIndex& graph, const Decisions& fixed);
+
+/// Sets the configurations and groups of a plan's activations for
+/// Policy::tflite: asymmetric, constant scales of functions, and a quantizer
+/// for each class of EqualScales.
+QdqPlan quantizers_for_tflite(QdqPlan plan, const GraphIndex& graph);
 
 }  // namespace octet::quant

@@ -45,6 +45,11 @@ void check_width(const LayerBits& entry, const char* which,
 // Fewer than 8 bits may have made the range unsigned; 8 bits are signed unless
 // requested otherwise. A zero point is valid only for its width.
 void set_width(QuantizerConfig& config, int bits) {
+  if (config.asymmetric) {
+    config.zero_point = 0;  // of the calibration that follows
+    config.bits = bits;
+    return;
+  }
   const bool moved = config.zero_point != 0 && bits != config.bits;
   if (moved || (bits == 8 && config.bits < 8)) config.is_signed = true;
   if (moved) config.zero_point = 0;

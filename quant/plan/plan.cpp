@@ -11,6 +11,7 @@
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
 
+#include "plan/equal_scales.h"
 #include "plan/shared_quantizers.h"
 
 namespace octet::quant {
@@ -23,7 +24,8 @@ std::string describe(const QdqPoint& point) {
 void check(const QdqPlan& plan, const GraphIndex& graph) {
   std::set<std::pair<std::string, std::string>> seen;
   std::map<std::string, const QdqPoint*> groups;
-  std::map<std::string, std::set<const GraphNode*>> tensors;
+  std::map<std::string, std::set<const GraphNode*>> tensors, classes;
+  const EqualScales equal(graph);
   std::map<std::string, int> members;
   std::set<std::string> alone;  // groups limited to one point
   for (const QdqPoint& point : plan.points) {
@@ -76,6 +78,7 @@ void check(const QdqPlan& plan, const GraphIndex& graph) {
                                      count, point.site.index));
       }
       tensors[point.group].insert(&tensor_at(graph, *call, point.site));
+      classes[point.group].insert(&equal.first(*call, point.site));
     }
   }
   for (const std::string& group : alone) {
@@ -88,12 +91,14 @@ void check(const QdqPlan& plan, const GraphIndex& graph) {
   }
   for (const auto& [group, nodes] : tensors) {
     // A layer called several times has a single quantizer for several tensors.
-    if (members[group] > 1 && nodes.size() > 1) {
-      throw ValueError(
-          "invalid_value", fmt::format("plan group '{}'", group),
-          fmt::format("points of a group must be on one tensor, got {}",
-                      nodes.size()));
-    }
+    if (members[group] == 1 || nodes.size() == 1) continue;
+    if (classes[group].size() == 1) continue;
+    throw ValueError(
+        "invalid_value", fmt::format("plan group '{}'", group),
+        fmt::format("points of a group must be on one tensor, or on tensors "
+                    "that layers such as Concatenate and pooling connect, got "
+                    "{} tensors",
+                    nodes.size()));
   }
 }
 

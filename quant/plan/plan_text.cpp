@@ -65,6 +65,10 @@ Config to_config(const QdqPoint& point) {
   if (point.config.zero_point != 0) {
     config.set("zero_point", point.config.zero_point);
   }
+  if (point.config.asymmetric) config.set("asymmetric", true);
+  if (point.config.constant_scale > 0) {
+    config.set("constant_scale", point.config.constant_scale);
+  }
   if (point.config.rule == ScaleRule::ema) {
     config.set("ema_rate", point.config.ema_rate);
   }
@@ -126,6 +130,9 @@ void read_options(const Config& config, QuantizerConfig& to) {
     const int last = to.is_signed ? 0 : (1 << to.bits) - 1;
     to.zero_point = int_at(config, "zero_point", 0, last);
   }
+  if (config.find("asymmetric") != nullptr) {
+    to.asymmetric = flag_at(config, "asymmetric");
+  }
   const auto read_rate = [&](std::string_view key, float& rate) {
     if (config.find(key) == nullptr) return;
     rate = entry(config, key, [](const Config& value) {
@@ -135,6 +142,7 @@ void read_options(const Config& config, QuantizerConfig& to) {
   read_rate("ema_rate", to.ema_rate);
   read_rate("scale_rate", to.scale_rate);
   read_rate("clip_decay", to.clip_decay);
+  read_rate("constant_scale", to.constant_scale);
   if (config.find("pass_through") != nullptr) {
     to.straight_through = flag_at(config, "pass_through")
                               ? StraightThrough::pass_through

@@ -46,7 +46,9 @@ bool is_non_negative(const QdqPoint& point, const GraphIndex& graph,
 void choose_signedness(QdqPlan& plan, const GraphIndex& graph) {
   // A zero point already determines the signedness.
   const auto has_choice = [](const QdqPoint& point) {
-    return point.site.kind != SiteKind::weight && point.config.zero_point == 0;
+    return point.site.kind != SiteKind::weight &&
+           point.config.zero_point == 0 && !point.config.asymmetric &&
+           point.config.constant_scale == 0;
   };
   const auto may_lack_sign = [&](const QdqPoint& point) {
     return has_choice(point) &&

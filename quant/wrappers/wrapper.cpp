@@ -67,6 +67,8 @@ Config to_config(const Quantizer& quantizer) {
       .set("rule", to_string(c.rule));
   if (!c.is_signed) config.set("signed", false);
   if (c.zero_point != 0) config.set("zero_point", c.zero_point);
+  if (c.asymmetric) config.set("asymmetric", true);
+  if (c.constant_scale > 0) config.set("constant_scale", c.constant_scale);
   if (quantizer.scale()) {
     config.set("scale", *quantizer.scale());
   } else if (const auto scales = quantizer.scales(); !scales.empty()) {
@@ -311,6 +313,7 @@ std::optional<uint64_t> BaseQuantizeWrapper::state_version() const {
   add(attached_);
   for (const PlacedQuantizer& placed : quantizers_) {
     add(placed.quantizer->enabled() ? 1 : 0);
+    add(static_cast<uint64_t>(placed.quantizer->config().zero_point));
     for (const float scale : placed.quantizer->scales()) {
       add(std::bit_cast<uint32_t>(scale));
     }

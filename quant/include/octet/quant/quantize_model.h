@@ -25,6 +25,11 @@ enum class Policy {
   tensorrt,
   /// The class defaults of NVIDIA's tensorflow-quantization.
   toolkit,
+  /// TensorFlow Lite's integer operators, for io::export_tflite(): outputs and
+  /// weights of every layer, asymmetric activations, fixed scales of softmax
+  /// and the sigmoid, equal scales around Concatenate, pooling and reshaping.
+  /// See docs/guides/tflite.md.
+  tflite,
 };
 
 /// Treatment of unknown names in a spec.
@@ -94,7 +99,17 @@ struct QuantizeOptions {
 /// a quantized model. OnUnknown::warn logs a warning and ignores unknown names.
 Placement place(const Model& model, const QuantizeOptions& options = {});
 
-/// Returns apply(place(model, options).plan, model), a new model.
+/// Returns a copy of the model in the form that Policy::tflite quantizes, with
+/// a tensor at the input of every operator of TensorFlow Lite:
+///  - activations of convolutions and Dense layers other than ReLU and ReLU6
+///    become layers, named "<layer>_activation";
+///  - SiLU becomes x * sigmoid(x), named "<layer>_sigmoid" and "<layer>";
+///  - Add and Multiply of more than two inputs become layers of two, named
+///    "<layer>_1", "<layer>_2", ...; the last one keeps its name.
+Model tflite_form(const Model& model);
+
+/// Returns apply(place(model, options).plan, model), a new model. For
+/// Policy::tflite, of tflite_form(model).
 /// Throws: as place(); ValueError for an empty plan.
 Model quantize_model(const Model& model, const QuantizeOptions& options = {});
 

@@ -47,6 +47,16 @@ enum class WeightRange {
   mse,  ///< fraction of the largest magnitude with the least square error
 };
 
+/// Range of values, low <= 0 <= high.
+struct ValueRange {
+  float low = 0;   ///< smallest value
+  float high = 0;  ///< largest value
+
+  /// Returns the largest magnitude.
+  float magnitude() const { return low < -high ? -low : high; }
+  bool operator==(const ValueRange&) const = default;
+};
+
 class RangeObserver;
 
 /// Options of calibrate() and its observers.
@@ -78,6 +88,9 @@ class RangeObserver {
   /// Returns the largest magnitude to represent, finite and >= 0; empty before
   /// the first observation.
   virtual std::optional<float> range() const = 0;
+  /// Returns the range of an asymmetric quantizer. Default: -range() to
+  /// range().
+  virtual std::optional<ValueRange> interval() const;
 
   /// Save and restore the statistics, between observers with the same options.
   /// Not called for custom observers, whose class files cannot name.
@@ -96,6 +109,14 @@ class RangeObserver {
 /// null.
 std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options,
                                              int high = 127);
+
+struct QuantizerConfig;
+/// Returns an observer for a quantizer. If it is asymmetric, each method
+/// observes the two ends of the range separately: percentile clips
+/// 100 - percentile percent of the values at each end.
+/// Throws: as above.
+std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options,
+                                             const QuantizerConfig& config);
 
 /// "max", "percentile 99.99", "entropy", ..., "custom".
 std::string to_string(const CalibrationOptions& options);
@@ -150,10 +171,18 @@ struct QuantizerConfig {
   /// false. TensorRT rejects uint8; io::Target lists the runtimes that
   /// accept it.
   bool is_signed = true;
-  /// Quantized value of zero for unsigned ranges, [0, 2^bits - 1]. Nonzero only
-  /// in files of ONNX Runtime's quantizer. Requires fixed or learned scales;
-  /// calibration, with symmetric ranges, rejects it.
+  /// Quantized value of zero for unsigned ranges, [0, 2^bits - 1]. Nonzero for
+  /// asymmetric quantizers and in files of ONNX Runtime's quantizer. Requires
+  /// fixed or learned scales unless `asymmetric`; calibration rejects it unless
+  /// `asymmetric`.
   int zero_point = 0;
+  /// Whether the range sets the zero point as well as the scale, so that all
+  /// quantized values are used. Requires an unsigned range; [0,255] around z
+  /// equals int8 around z - 128, the form of TensorFlow Lite.
+  bool asymmetric = false;
+  /// Scale that calibration and training never change, with ScaleRule::fixed:
+  /// 1/256 for the probabilities of TensorFlow Lite. 0: none.
+  float constant_scale = 0;
   float ema_rate = 0.01f;  ///< for ScaleRule::ema: weight of a pass, (0, 1]
   /// For ScaleRule::ema and last_value: number of observed tensors, usually one
   /// per pass, after which the scale freezes; 0: never.
@@ -272,6 +301,14 @@ class Quantizer {
   /// Throws: ValueError unless finite and positive; UnsupportedError for live
   /// and per-channel scales.
   void set_scale(float scale);
+  /// Sets the scale for a range, and the zero point if asymmetric. Symmetric
+  /// quantizers represent the magnitude of the range.
+  /// Throws: ValueError unless the range is finite and contains 0;
+  /// UnsupportedError as set_scale().
+  void set_range(ValueRange range);
+  /// Returns the parameters that set_range() would set.
+  /// Throws: ValueError as set_range().
+  QuantParams qparams_of(ValueRange range) const;
   /// Sets a scale per channel.
   /// Throws: ValueError if empty or unless all are finite and positive;
   /// UnsupportedError for live and per-tensor scales.
@@ -281,14 +318,15 @@ class Quantizer {
   void set_frozen(bool frozen);
   bool frozen() const { return frozen_; }
 
-  /// Starts observation; no effect for live and per-channel scales, which only
-  /// weights have. Throws: as make_observer().
+  /// Starts observation; no effect for constant scales and for live and
+  /// per-channel scales, which only weights have. Throws: as make_observer().
   void start_observing(const CalibrationOptions& options);
-  /// Returns the observed range, if known.
+  /// Returns the magnitude of the observed range, if known.
   /// Throws: ValueError unless it is finite and >= 0.
   std::optional<float> observed_range() const;
-  /// Ends observation and sets the scale. Returns the range; empty if unknown
-  /// (the scale is then unchanged).
+  /// Ends observation and sets the scale, and the zero point if asymmetric.
+  /// Returns the magnitude of the range; empty if unknown (the scale is then
+  /// unchanged).
   /// Throws: as observed_range().
   std::optional<float> finish_observing();
   /// Ends observation without changing the scale.
@@ -336,15 +374,18 @@ class Quantizer {
   Tensor current_scale() const;
   LearnedScale learned_scale(int64_t values) const;
   bool follow(const Variable& x) const;
+  ValueRange followed_range(const Variable& x) const;
+  void put_range(ValueRange range) const;
 
   std::string name_;
-  QuantizerConfig config_;
+  mutable QuantizerConfig config_;  // with the zero point of the range
   // A leaf [] or [c], the scale or its logarithm; empty without a scale.
   // Updated in place, as optimizers refer to it.
   mutable Variable scale_;
   mutable Tensor floor_;  // of a learned scale
   mutable bool frozen_ = false;
-  mutable int64_t steps_ = 0;  // number of followed tensors
+  mutable int64_t steps_ = 0;                // number of followed tensors
+  mutable std::optional<ValueRange> range_;  // followed, if asymmetric
   // Last tensor (id, version) of each shard of a batch, or of the whole batch.
   mutable std::vector<std::pair<uint64_t, uint64_t>> followed_;
   bool enabled_ = true;

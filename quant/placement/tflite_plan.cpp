@@ -1,0 +1,61 @@
+// Quantizers of a plan of Policy::tflite.
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include <octet/quant/wrapper.h>
+
+#include "placement/policies.h"
+#include "plan/equal_scales.h"
+
+namespace octet::quant {
+namespace {
+
+QuantizerConfig constant_config(QuantizerConfig config, float scale) {
+  config.rule = ScaleRule::fixed;
+  config.asymmetric = false;
+  config.zero_point = 0;
+  // Probabilities are in [0,1), tanh in [-1,1).
+  config.is_signed = scale == 1.0f / 128;
+  config.constant_scale = scale;
+  return config;
+}
+
+}  // namespace
+
+QdqPlan quantizers_for_tflite(QdqPlan plan, const GraphIndex& graph) {
+  const EqualScales equal(graph);
+  struct Class {
+    std::string group;  // of the first point
+    float scale = 0;    // constant
+  };
+  std::map<const GraphNode*, Class> classes;
+  const auto class_of = [&](const QdqPoint& point) -> Class* {
+    const Layer* layer = graph.find_layer(point.layer);
+    if (layer == nullptr || point.site.kind == SiteKind::weight ||
+        point.site.kind == SiteKind::intermediate) {
+      return nullptr;
+    }
+    return &classes[&equal.first(*graph.calls(*layer)[0], point.site)];
+  };
+  for (const auto& node : graph.model().nodes()) {
+    const float scale = constant_scale(*node);
+    if (scale > 0) classes[&equal.first(*node)].scale = scale;
+  }
+  for (QdqPoint& point : plan.points) {
+    if (point.site.kind == SiteKind::weight) continue;
+    point.config.is_signed = false;
+    point.config.zero_point = 0;
+    point.config.asymmetric = true;
+    Class* quantizer = class_of(point);
+    if (quantizer == nullptr) continue;
+    if (quantizer->group.empty()) quantizer->group = point.group;
+    point.group = quantizer->group;
+    if (quantizer->scale > 0) {
+      point.config = constant_config(point.config, quantizer->scale);
+    }
+  }
+  return plan;
+}
+
+}  // namespace octet::quant
