@@ -45,8 +45,10 @@ useful=(
   ca-certificates
   ccache
   dataset-fashion-mnist
+  flatbuffers-compiler
   git
   "$jpeg"
+  libflatbuffers-dev
   libopenmpi-dev
   libpng-dev
   mold
@@ -86,6 +88,9 @@ explain() {
       ;;
     libpng-dev | "$jpeg")
       say "$1: not installed. Octet is built without support for these images."
+      ;;
+    flatbuffers-compiler | libflatbuffers-dev)
+      say "$1: not installed. Octet is built without .tflite files."
       ;;
     libopenmpi-dev | openmpi-bin)
       say "$1: not installed. Octet is built without multi-machine training."

@@ -18,3 +18,4 @@
 #include <octet/io/onnx_reference.h>
 #include <octet/io/report.h>
 #include <octet/io/tensorboard.h>
+#include <octet/io/tflite.h>

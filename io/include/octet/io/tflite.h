@@ -1,0 +1,148 @@
+// TensorFlow Lite files (.tflite) for LiteRT, TensorFlow Lite Micro, CMSIS-NN
+// and Ethos-U: export of float and INT8 models.
+//
+//   const Model int8 = quant::quantize_model(
+//       model, {.policy = quant::Policy::tflite});
+//   quant::calibrate(int8, data);
+//   io::export_tflite(int8, "model.tflite");
+//
+// docs/guides/tflite.md lists layers and operators.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <octet/layers/model.h>
+#include <octet/runtime/tensor.h>
+
+namespace octet::io {
+
+/// Element type of the inputs and outputs of an INT8 file.
+enum class TfliteIo {
+  int8,     ///< quantized values
+  uint8,    ///< quantized values + 128, converted by QUANTIZE operators
+  float32,  ///< real values, converted by QUANTIZE and DEQUANTIZE operators
+};
+
+/// Returns "int8", "uint8" or "float32".
+std::string_view to_string(TfliteIo io);
+/// Returns the type of a name. Throws: ValueError for an unknown name.
+TfliteIo tflite_io_named(std::string_view name);
+
+/// Export options.
+/// Fields in order: io, input_names, output_names, description, classes,
+/// preprocess, resize
+struct TfliteOptions {
+  /// Element type of inputs and outputs. Float models have float32.
+  TfliteIo io = TfliteIo::int8;
+  /// Names of the inputs, one each. Default: layer names without wrapper
+  /// prefixes.
+  std::vector<std::string> input_names = {};
+  std::vector<std::string> output_names = {};  ///< likewise
+  std::string description = "";  ///< description field of the file
+  /// Class names in the order of the outputs, stored as a JSON list in the
+  /// metadata entry "classes".
+  std::vector<std::string> classes = {};
+  std::string preprocess = "";  ///< metadata entry, as in OnnxExportOptions
+  std::string resize = "";      ///< metadata entry, as in OnnxExportOptions
+};
+
+/// Contents of an exported file.
+struct TfliteReport {
+  int64_t bytes = 0;      ///< size of the file
+  int64_t operators = 0;  ///< number of operators
+  int64_t weights = 0;    ///< bytes of constant tensors
+  bool int8 = false;      ///< whether the model is quantized
+};
+
+/// Result of to_tflite().
+struct TfliteFile {
+  std::string bytes;    ///< of a .tflite file
+  TfliteReport report;  ///< its size and number of operators
+};
+
+/// Converts a model to a .tflite file with batch size 1 (the batch dimension is
+/// resizable), images [n,h,w,c], folded batch normalization and fused ReLU. In
+/// a quantized model every activation must be INT8: exactly the parameters of
+/// the model's quantizers, biases int32 with scale s_input * s_weight. Layers
+/// over sequences are exported as images of height 1.
+/// Throws: UnsupportedError listing all layers without an operator, and all
+/// values without a quantizer in a quantized model; ValueError for an
+/// uncalibrated quantizer, a quantizer that int8 cannot represent, weights that
+/// are not finite, a wrong number of names, and files over 2 GiB.
+TfliteFile to_tflite(const Model& model, const TfliteOptions& options = {});
+
+/// Writes to_tflite(model, options) to `path` atomically. Throws: as
+/// to_tflite(); IoError.
+TfliteReport export_tflite(const Model& model,
+                           const std::filesystem::path& path,
+                           const TfliteOptions& options = {});
+
+// Execution of .tflite files, operator by operator: a reference of TensorFlow
+// Lite's integer arithmetic, and a check of exported files.
+
+/// Rounding of the multiplication by s_in * s_w / s_out.
+enum class TfliteRounding {
+  /// Rounds the 32-bit product, then the shift: TensorFlow Lite Micro and
+  /// CMSIS-NN by default.
+  twice,
+  /// Rounds once: builds with TFLITE_SINGLE_ROUNDING.
+  once,
+  /// As LiteRT's reference kernels: FULLY_CONNECTED rounds once, other
+  /// operators twice.
+  litert,
+};
+
+/// A tensor of a .tflite file.
+struct TfliteTensorInfo {
+  std::string name;          ///< may be empty
+  DType dtype = DType::f32;  ///< element type
+  Shape shape;               ///< as stored, batch size 1
+  float scale = 0;           ///< of quantized values; 0: not quantized
+  int zero_point = 0;        ///< quantized value of 0
+
+  bool operator==(const TfliteTensorInfo&) const = default;
+};
+
+/// A file of operators that export_tflite() writes. INT8 operators give the
+/// results of TensorFlow Lite's reference kernels, bit for bit. Copies share
+/// the file. predict() is thread-safe.
+class TfliteModel {
+ public:
+  /// Return the inputs and outputs, in the file's order.
+  const std::vector<TfliteTensorInfo>& inputs() const;
+  const std::vector<TfliteTensorInfo>& outputs() const;
+
+  /// Returns the outputs. `inputs` has a tensor for each of inputs(), of its
+  /// type, and of its shape with any batch size.
+  /// Throws: ValueError for a wrong number of tensors or a wrong type;
+  /// ShapeError.
+  std::vector<Tensor> predict(
+      std::span<const Tensor> inputs,
+      TfliteRounding rounding = TfliteRounding::twice) const;
+  /// Returns the output of a model with one input and one output. Throws: as
+  /// above; ValueError for other models.
+  Tensor predict(const Tensor& input,
+                 TfliteRounding rounding = TfliteRounding::twice) const;
+
+ private:
+  friend TfliteModel tflite_from_bytes(const std::string& bytes);
+  struct File;
+  explicit TfliteModel(std::shared_ptr<const File> file);
+  std::shared_ptr<const File> file_;
+};
+
+/// Loads and checks a file.
+/// Throws: IoError; FormatError for files that are not valid .tflite models;
+/// UnsupportedError listing all operators and element types that Octet does not
+/// run.
+TfliteModel load_tflite_reference(const std::filesystem::path& path);
+/// Loads the contents of a file, such as TfliteFile::bytes.
+TfliteModel tflite_from_bytes(const std::string& bytes);
+
+}  // namespace octet::io

@@ -1,0 +1,284 @@
+// Exported .tflite files, executed by the reference. LiteRT and TensorFlow Lite
+// Micro verify their outputs (tests/oracle/compare_tflite.py).
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/tflite.h>
+#include <octet/layers/layers.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/file.h>
+
+#include "../facts.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Model tflite_network() {
+  const SymbolicTensor x = input({7, 5, 3}, "image");
+  SymbolicTensor y = Conv2D({.filters = 4, .name = "conv"})(x);
+  y = BatchNormalization({.name = "norm"})(y);
+  y = ReLU({.name = "relu"})(y);
+  y = MaxPooling2D({.name = "pool"})(y);
+  y = Flatten({.name = "flat"})(y);
+  y = Dense({.units = 3, .activation = "softmax", .name = "head"})(y);
+  return Model(x, y, {.seed = 1});
+}
+
+Tensor random_images(int64_t count) {
+  Tensor x({count, 7, 5, 3});
+  Rng(5).fill_normal(x, 0, 1);
+  return x;
+}
+
+Model quantized_network() {
+  Model model = quant::quantize_model(tflite_network(),
+                                      {.policy = quant::Policy::tflite});
+  quant::calibrate(model,
+                   [](const Model& m) { (void)m(Variable(random_images(8))); },
+                   {.method = quant::Calibration::max});
+  return model;
+}
+
+TEST(TfliteExport, WritesAnOperatorPerLayer) {
+  const TfliteFile file = to_tflite(quantized_network());
+  EXPECT_EQ(file.bytes.substr(4, 4), "TFL3");
+  EXPECT_TRUE(file.report.int8);
+  EXPECT_EQ(file.report.bytes, std::ssize(file.bytes));
+  // Conv, MaxPool, Reshape, FullyConnected, Softmax.
+  EXPECT_EQ(file.report.operators, 5);
+  const TfliteModel model = tflite_from_bytes(file.bytes);
+  ASSERT_EQ(model.inputs().size(), 1u);
+  EXPECT_EQ(model.inputs()[0].name, "image");
+  EXPECT_EQ(model.inputs()[0].dtype, DType::i8);
+  EXPECT_EQ(model.inputs()[0].shape, (Shape{1, 7, 5, 3}));
+  ASSERT_EQ(model.outputs().size(), 1u);
+  EXPECT_EQ(model.outputs()[0].scale, 1.0f / 256);
+  EXPECT_EQ(model.outputs()[0].zero_point, -128);
+}
+
+TEST(TfliteExport, EqualModelsGiveEqualBytes) {
+  EXPECT_EQ(to_tflite(quantized_network()).bytes,
+            to_tflite(quantized_network()).bytes);
+}
+
+TEST(TfliteExport, FloatFilesComputeTheModel) {
+  const Model model = tflite_network();
+  const TfliteFile file = to_tflite(model);
+  EXPECT_FALSE(file.report.int8);
+  const Tensor x = random_images(3);
+  const auto expected = values(model.predict(x));
+  const auto got = values(tflite_from_bytes(file.bytes).predict(x));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(got[i], expected[i], 1e-5f);
+  }
+}
+
+TEST(TfliteExport, ConvertsInputsAndOutputs) {
+  const Model model = quantized_network();
+  const Tensor x = random_images(3);
+  const TfliteModel floats =
+      tflite_from_bytes(to_tflite(model, {.io = TfliteIo::float32}).bytes);
+  EXPECT_EQ(floats.inputs()[0].dtype, DType::f32);
+  const Tensor y = floats.predict(x);
+  ASSERT_EQ(y.dtype(), DType::f32);
+  const TfliteModel bytes = tflite_from_bytes(to_tflite(model).bytes);
+  const TfliteModel shifted =
+      tflite_from_bytes(to_tflite(model, {.io = TfliteIo::uint8}).bytes);
+  EXPECT_EQ(shifted.inputs()[0].zero_point, bytes.inputs()[0].zero_point + 128);
+  Tensor q = Tensor::zeros(x.shape(), DType::i8);
+  Tensor u = Tensor::zeros(x.shape(), DType::u8);
+  for (size_t i = 0; i < static_cast<size_t>(x.size()); ++i) {
+    const float value =
+        std::clamp(std::round(x.f32()[i] / bytes.inputs()[0].scale) +
+                       static_cast<float>(bytes.inputs()[0].zero_point),
+                   -128.0f, 127.0f);
+    q.data<int8_t>()[i] = static_cast<int8_t>(value);
+    u.data<uint8_t>()[i] = static_cast<uint8_t>(value + 128);
+  }
+  const Tensor of_bytes = bytes.predict(q);
+  const Tensor of_shifted = shifted.predict(u);
+  for (size_t i = 0; i < static_cast<size_t>(y.size()); ++i) {
+    const int value = of_bytes.data<int8_t>()[i];
+    EXPECT_EQ(y.f32()[i], static_cast<float>(value + 128) / 256);
+    EXPECT_EQ(of_shifted.data<uint8_t>()[i], value + 128);
+  }
+}
+
+TEST(TfliteExport, TakesNames) {
+  const TfliteModel model = tflite_from_bytes(
+      to_tflite(quantized_network(),
+                {.input_names = {"pixels"}, .output_names = {"classes"}})
+          .bytes);
+  EXPECT_EQ(model.inputs()[0].name, "pixels");
+  EXPECT_EQ(failure_of<ValueError>([] {
+              (void)to_tflite(quantized_network(), {.input_names = {"a", "b"}});
+            }),
+            (Failure{"count_mismatch", "input_names"}));
+  EXPECT_EQ(failure_of<ValueError>([] {
+              (void)to_tflite(quantized_network(), {.classes = {"one"}});
+            }),
+            (Failure{"count_mismatch", "classes"}));
+}
+
+TEST(TfliteExport, ListsAllLayersWithoutOperators) {
+  const SymbolicTensor x = input({6, 4}, "x");
+  SymbolicTensor y = LayerNormalization({.name = "norm"})(x);
+  y = Dense({.units = 3, .name = "dense"})(y);
+  y = Activation({.activation = "gelu", .name = "gelu"})(y);
+  const Model model(x, y);
+  const Failure failure =
+      failure_of<UnsupportedError>([&] { (void)to_tflite(model); });
+  EXPECT_EQ(failure, (Failure{"unsupported_layer", "tflite export"}));
+  EXPECT_THAT(failure.message, HasSubstr("'norm'"));
+  EXPECT_THAT(failure.message, HasSubstr("'gelu'"));
+}
+
+TEST(TfliteExport, NamesValuesWithoutQuantizers) {
+  const SymbolicTensor x = input({5}, "x");
+  const Model model(
+      x, Dense({.units = 2, .name = "b"})(Dense({.units = 3, .name = "a"})(x)));
+  Model placed = quant::quantize_model(model);  // for TensorRT
+  Tensor data({4, 5});
+  Rng(1).fill_normal(data, 0, 1);
+  quant::calibrate(placed, [&](const Model& m) { (void)m(Variable(data)); });
+  const Failure failure =
+      failure_of<UnsupportedError>([&] { (void)to_tflite(placed); });
+  EXPECT_EQ(failure, (Failure{"unsupported_layer", "tflite export"}));
+  EXPECT_THAT(failure.message, HasSubstr("'b'"));
+}
+
+TEST(TfliteExport, RejectsModelsThatInt8CannotRepresent) {
+  const Model uncalibrated = quant::quantize_model(
+      tflite_network(), {.policy = quant::Policy::tflite});
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)to_tflite(uncalibrated); }).code,
+            "not_calibrated");
+  const SymbolicTensor x = input({5}, "x");
+  const Model model(x, Dense({.units = 2, .name = "a"})(x));
+  quant::QuantizeOptions options{.policy = quant::Policy::tflite};
+  options.bits = {{.layer = "*", .activation = 4}};
+  Model narrow = quant::quantize_model(model, options);
+  Tensor data({4, 5});
+  Rng(1).fill_normal(data, 0, 1);
+  quant::calibrate(narrow, [&](const Model& m) { (void)m(Variable(data)); });
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)to_tflite(narrow); }).code,
+            "unsupported_value");
+  const Model broken(x, Dense({.units = 2, .name = "a"})(x));
+  broken.layers()[1]->parameter("kernel").variable.mutable_value()[0] =
+      std::nanf("");
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)to_tflite(broken); }).code,
+            "not_finite");
+}
+
+// s_input * s_weight of the first channel is too small for an int32 bias.
+TEST(TfliteExport, IncreasesScalesForLargeBiases) {
+  const SymbolicTensor x = input({1}, "x");
+  const Model model(x, Dense({.units = 2, .name = "a"})(x));
+  const auto kernel =
+      model.layers()[1]->parameter("kernel").variable.mutable_value();
+  kernel[0] = 1e-12f;
+  kernel[1] = 1;
+  const auto bias =
+      model.layers()[1]->parameter("bias").variable.mutable_value();
+  bias[0] = 5;
+  bias[1] = -5;
+  Model int8 = quant::quantize_model(model, {.policy = quant::Policy::tflite});
+  const Tensor data = Tensor::of<float>({3, 1}, {-1, 0, 1});
+  quant::calibrate(int8, [&](const Model& m) { (void)m(Variable(data)); },
+                   {.method = quant::Calibration::max});
+  const TfliteModel file =
+      tflite_from_bytes(to_tflite(int8, {.io = TfliteIo::float32}).bytes);
+  const auto y = values(file.predict(data));
+  const std::vector<float> expected{5, -6, 5, -5, 5, -4};
+  for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected[i], 0.06f);
+}
+
+TEST(TfliteExport, ChannelsOfZerosRemainZero) {
+  const SymbolicTensor x = input({4, 4, 2}, "x");
+  const Model model(x, DepthwiseConv2D({.kernel_size = 2, .name = "a"})(x));
+  model.layers()[1]
+      ->parameter("depthwise_kernel")
+      .variable.assign(Tensor::zeros({2, 2, 2, 1}));
+  Model int8 = quant::quantize_model(model, {.policy = quant::Policy::tflite});
+  Tensor data({2, 4, 4, 2});
+  Rng(1).fill_normal(data, 0, 1);
+  quant::calibrate(int8, [&](const Model& m) { (void)m(Variable(data)); });
+  const TfliteModel file =
+      tflite_from_bytes(to_tflite(int8, {.io = TfliteIo::float32}).bytes);
+  for (const float v : values(file.predict(data))) EXPECT_EQ(v, 0);
+}
+
+TEST(TfliteExport, WritesOnlyTfliteFiles) {
+  const TempFolder folder;
+  EXPECT_THROW(export_tflite(tflite_network(), folder.path() / "m.onnx"),
+               Error);
+  const TfliteReport report =
+      export_tflite(tflite_network(), folder.path() / "m.tflite");
+  EXPECT_EQ(report.bytes, std::ssize(read_file(folder.path() / "m.tflite")));
+  EXPECT_EQ(load_tflite_reference(folder.path() / "m.tflite").inputs().size(),
+            1u);
+}
+
+TEST(TfliteModel, ChecksItsInputs) {
+  const TfliteModel model =
+      tflite_from_bytes(to_tflite(quantized_network()).bytes);
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { (void)model.predict(random_images(1)); }),
+      (Failure{"dtype_mismatch", "input 'image'"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)model.predict(Tensor::zeros({1, 7, 5, 1}, DType::i8));
+            }),
+            (Failure{"shape_mismatch", "input 'image'"}));
+  EXPECT_EQ(failure_of<ValueError>(
+                [&] { (void)model.predict(std::span<const Tensor>()); }),
+            (Failure{"count_mismatch", "tflite model"}));
+}
+
+TEST(TfliteModel, RejectsDamagedFiles) {
+  const std::string bytes = to_tflite(quantized_network()).bytes;
+  EXPECT_EQ(failure_of<FormatError>([] { (void)tflite_from_bytes(""); }).code,
+            "invalid_file");
+  for (size_t size = 1; size < bytes.size(); size += 97) {
+    EXPECT_EQ(failure_of<FormatError>([&] {
+                (void)tflite_from_bytes(bytes.substr(0, size));
+              }).code,
+              "invalid_file");
+  }
+  // Any error but no crash, and no run of a file that is not consistent.
+  Rng rng(3);
+  for (int i = 0; i < 2000; ++i) {
+    std::string broken = bytes;
+    std::vector<float> place(2);
+    rng.fill_uniform(std::span<float>(place), 0, 1);
+    const auto at =
+        static_cast<size_t>(place[0] * static_cast<float>(bytes.size() - 1));
+    broken[at] = static_cast<char>(place[1] * 255);
+    try {
+      const TfliteModel model = tflite_from_bytes(broken);
+      if (model.inputs().size() != 1) continue;
+      const TfliteTensorInfo& input = model.inputs()[0];
+      if (input.shape.rank() == 0 || input.shape.size() > 1 << 16) continue;
+      (void)model.predict(Tensor::zeros(input.shape, input.dtype));
+    } catch (const Error&) {
+    }
+  }
+}
+
+TEST(TfliteIo, HasNames) {
+  for (const TfliteIo io :
+       {TfliteIo::int8, TfliteIo::uint8, TfliteIo::float32}) {
+    EXPECT_EQ(tflite_io_named(to_string(io)), io);
+  }
+  EXPECT_EQ(failure_of<ValueError>([] { (void)tflite_io_named("int4"); }),
+            (Failure{"invalid_value", "TfliteIo"}));
+}
+
+}  // namespace
+}  // namespace octet::io
