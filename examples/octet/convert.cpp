@@ -21,12 +21,13 @@
 #include "io_names.h"
 #include "read_model.h"
 #include "sample_layout.h"
+#include "tflite_output.h"
 
 namespace octet::program {
 namespace {
 
 constexpr const char* kConvertNotes = R"(
-An .onnx file is for deployment in other runtimes; an .octet file for inference
+An .onnx or .tflite file is for deployment in other runtimes; an .octet file for inference
 with Octet in programs that link octet::session, without ONNX and HDF5; an .h5
 file keeps the model as it is, to train or quantize it later. Weights of
 quantized layers in an .octet file are INT8 values.
@@ -34,6 +35,7 @@ quantized layers in an .octet file are INT8 values.
 Examples:
   octet convert model.keras -o model.onnx
   octet convert model.onnx -o model.h5
+  octet convert model.keras -o model.tflite
   octet convert int8.onnx -o model.octet
   octet convert model.h5 -o model.onnx --target tensorrt10
   octet convert uint8.onnx -o int8.onnx --target tensorrt10 --requantize
@@ -57,6 +59,7 @@ struct ConvertOptions {
   bool json = false;
 
   bool onnx() const { return to.ends_with(".onnx"); }
+  bool tflite() const { return is_tflite(to); }
 };
 
 // Rejects options of ONNX export if the output is not an ONNX file.
@@ -93,8 +96,9 @@ Config folds_config(const std::vector<quant::BatchNormFold>& folds) {
   return list;
 }
 
-void convert(const ConvertOptions& o) {
+void convert(ConvertOptions o) {
   check_output(o.to);
+  choose_format(o.to, o.file);
   check_for_file(o);
   if (o.onnx()) (void)onnx_options(o.file, {});
   check_engine_options(o.engine);
@@ -128,6 +132,11 @@ void convert(const ConvertOptions& o) {
                         report.nodes, report.qdq_pairs, report.bytes);
     text +=
         write_engine_files(o.to, file.target, o.engine, nullptr, from.limits());
+  } else if (o.tflite()) {
+    const io::TfliteReport report =
+        io::export_tflite(written, o.to, tflite_options(o.file, names));
+    add_report(json, report);
+    text += to_text(o.to, report);
   } else {
     io::save_model(written, o.to,
                    {.classes = names.classes,
@@ -153,9 +162,9 @@ void add(CommandLine& program, const char* name, const char* title,
   command
       .add(fmt::format("-o,--output,{}", output).c_str(), o.to,
            "output file, as argument or with -o")
-      .type("OUT.onnx|OUT.octet|OUT.h5")
+      .type("OUT.onnx|OUT.tflite|OUT.octet|OUT.h5")
       .required()
-      .writes({".onnx", ".octet", ".h5"});
+      .writes({".onnx", ".tflite", ".octet", ".h5"});
   command.add_flag("--requantize", o.requantize,
                    "make activation ranges of a quantized ONNX file symmetric "
                    "int8, without data; octet quantize --requantize calibrates "
@@ -176,7 +185,8 @@ void add(CommandLine& program, const char* name, const char* title,
 }  // namespace
 
 void add_convert(CommandLine& program) {
-  add(program, "convert", "Convert a model to ONNX or an Octet file", "onnx",
+  add(program, "convert",
+      "Convert a model to ONNX, TensorFlow Lite or an Octet file", "onnx",
       kConvertNotes, false);
 }
 

@@ -52,6 +52,12 @@ void add_export_options(Command& command, ExportOptions& o) {
            "in the model file (default: float32 input, preprocessed by the "
            "caller)")
       .type("trained|unit|tf|torch|caffe|MEAN/STD");
+  command.begin_group("TensorFlow Lite file");
+  command
+      .add("--io", o.io,
+           "element type of the inputs and outputs of an INT8 .tflite file "
+           "(default: int8)")
+      .type("int8|uint8|float32");
 }
 
 namespace {

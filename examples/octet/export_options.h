@@ -21,6 +21,7 @@ struct ExportOptions {
   int64_t batch = -1;  // 0: dynamic; -1: as in the source file
   std::optional<std::string> softmax;
   std::optional<std::string> from_bytes;
+  std::optional<std::string> io;  // of a .tflite file
   /// Set by add_layout_option(), or by add_data_options().
   std::optional<std::string> layout;
 };

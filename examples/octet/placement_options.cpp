@@ -86,9 +86,10 @@ void add_placement_options(Command& command, PlacementOptions& o) {
       .add("--policy", o.policy,
            "placement policy: fusions of TensorRT, class defaults of NVIDIA's "
            "toolkit, patterns of Embedl Deploy, or integer operators of ONNX "
-           "Runtime (default: tensorrt; onnxruntime with --target onnxruntime, "
-           "and with --target openvino for a convolution behind a Concatenate)")
-      .type("tensorrt|toolkit|patterns|onnxruntime");
+           "Runtime or TensorFlow Lite (default: tensorrt; onnxruntime with "
+           "--target onnxruntime, and with --target openvino for a convolution "
+           "behind a Concatenate; tflite for a .tflite file)")
+      .type("tensorrt|toolkit|patterns|onnxruntime|tflite");
   command.add_flag(
       "--strict", o.strict,
       "with --policy toolkit: place as the toolkit does, without Octet's "
@@ -178,9 +179,10 @@ quant::QuantizeOptions quantize_options(const PlacementOptions& o) {
 std::optional<quant::Policy> policy_of(std::string_view option,
                                        const std::string& policy) {
   using quant::Policy;
-  return choice<std::optional<Policy>, 4>(option, policy,
+  return choice<std::optional<Policy>, 5>(option, policy,
                                           {{{"tensorrt", Policy::tensorrt},
                                             {"toolkit", Policy::toolkit},
+                                            {"tflite", Policy::tflite},
                                             {"patterns", std::nullopt},
                                             {"onnxruntime", std::nullopt}}});
 }
@@ -284,10 +286,13 @@ Model quantized(const Model& model, const PlacementOptions& o,
   const std::optional<quant::Policy> policy = policy_of("--policy", name);
   if (policy) {
     options.policy = *policy;
-    options = adjusted(model, std::move(options));
+    std::optional<Model> form;
+    if (*policy == quant::Policy::tflite) form = quant::tflite_form(model);
+    const Model& source = form ? *form : model;
+    options = adjusted(source, std::move(options));
     const std::vector<quant::LayerBits> bits = std::exchange(options.bits, {});
-    if (bits.empty()) return quant::quantize_model(model, options);
-    return with_widths(quant::place(model, options).plan, model, bits);
+    if (bits.empty()) return quant::quantize_model(source, options);
+    return with_widths(quant::place(source, options).plan, source, bits);
   }
   check_patterns_alone("--policy", name, o);
   const quant::TransformResult found = quant::transform(

@@ -71,8 +71,11 @@ Placed placed_by(std::string_view option, const std::string& policy,
   if (chosen) {
     options.policy = *chosen;
     if (options.policy != Policy::toolkit) options.toolkit = {};
-    Placed placed{.placement = quant::place(model, options)};
-    placed.placement.plan = narrowed(placed.placement.plan, model, bits);
+    Placed placed;
+    if (*chosen == Policy::tflite) placed.model = quant::tflite_form(model);
+    const Model& source = placed.model ? *placed.model : model;
+    placed.placement = quant::place(source, options);
+    placed.placement.plan = narrowed(placed.placement.plan, source, bits);
     return placed;
   }
   check_patterns_alone(option, policy, placement);

@@ -17,6 +17,7 @@
 
 #include "data_options.h"
 #include "silence.h"
+#include "tflite_predictor.h"
 
 namespace octet::program {
 namespace {
@@ -154,6 +155,11 @@ Predictor runnable(const io::OnnxReference& model, const ModelSource& source) {
 }  // namespace
 
 Predictor load_predictor(const ModelSource& source) {
+  if (is_tflite_file(source.what)) {
+    check_no_architecture(source);
+    check_no_input_shape(source);
+    return load_tflite_predictor(source.what);
+  }
   if (!is_onnx(source.what)) {
     return runnable(read_model(source), source);
   }

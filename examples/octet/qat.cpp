@@ -34,6 +34,7 @@
 #include "placement_options.h"
 #include "quantization_check.h"
 #include "read_model.h"
+#include "tflite_output.h"
 #include "training_options.h"
 #include "transfer_options.h"
 
@@ -171,10 +172,17 @@ io::OnnxExportOptions form_of(const QatOptions& o, const Model& given,
 void check_form(const QatOptions& o, const Model& model,
                 const io::OnnxExportOptions& form) {
   if (o.output.ends_with(".onnx")) (void)io::to_onnx(model, form);
+  if (is_tflite(o.output)) {
+    (void)io::to_tflite(model, tflite_options(o.file, form));
+  }
 }
 
 std::string write_model(const QatOptions& o, const Model& model,
                         const io::OnnxExportOptions& form) {
+  if (is_tflite(o.output)) {
+    return to_text(o.output, io::export_tflite(model, o.output,
+                                               tflite_options(o.file, form)));
+  }
   if (!o.output.ends_with(".onnx")) {
     io::save_model(model, o.output,
                    {.classes = form.classes,
@@ -257,9 +265,10 @@ void expect_quality(const QatOptions& o, const Measured& by,
 }
 
 void run_qat(QatOptions o) {
-  o.file.layout = o.data.layout;
-  (void)onnx_options(o.file, {});
+  if (!is_tflite(o.output)) o.file.layout = o.data.layout;
   const PlacementOptions asked = o.placement;
+  choose_format(o.output, o.file, &o.placement);
+  (void)onnx_options(o.file, {});
   choose_policy(o.placement, o.file.target);
   if (o.output.ends_with(".onnx")) check_reader(o.placement, o.file.target);
   check_output(o.output);
@@ -386,10 +395,10 @@ void add_qat(CommandLine& program) {
   command.begin_group("Output");
   command
       .add("-o,--output,output", o.output,
-           "output file: .onnx with Q/DQ, or .h5 for further training")
-      .type("OUT.onnx")
+           "output file: .onnx with Q/DQ, .tflite, or .h5 for further training")
+      .type("OUT.onnx|OUT.tflite")
       .required()
-      .writes({".onnx", ".h5"});
+      .writes({".onnx", ".tflite", ".h5"});
   std::string presets;
   for (const train::QatPreset& preset : train::qat_presets()) {
     presets += fmt::format("{}{}: {}", presets.empty() ? "" : "; ", preset.name,

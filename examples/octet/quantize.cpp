@@ -28,6 +28,7 @@
 #include "quantization_check.h"
 #include "quantization_hints.h"
 #include "read_model.h"
+#include "tflite_output.h"
 #include "write_results.h"
 
 namespace octet::program {
@@ -60,6 +61,7 @@ Examples:
   octet quantize uint8.onnx -o int8.onnx --data x.npy --target tensorrt10 --requantize
   octet quantize pair.h5 -o int8.onnx --data left=a.npy --data right=b.npy
   octet quantize model.h5 -o int8.onnx --data x.npy --target tensorrt10 --golden
+  octet quantize model.h5 -o int8.tflite --data x.npy
 )";
 
 struct QuantizeOptions {
@@ -192,12 +194,43 @@ void check_labels(const QuantizeOptions& o, const Dataset& data) {
   }
 }
 
+/// What was written, for people and for --json.
+struct Written {
+  std::string text;
+  Config figures;
+};
+
+Written write(const Model& model, const QuantizeOptions& o,
+              const io::OnnxExportOptions& names, const Dataset& samples) {
+  Written written;
+  if (is_tflite(o.output)) {
+    const io::TfliteReport report =
+        io::export_tflite(model, o.output, tflite_options(o.file, names));
+    add_report(written.figures, report);
+    written.text = to_text(o.output, report);
+    return written;
+  }
+  const io::OnnxExportOptions form = onnx_options(o.file, names);
+  const io::OnnxExportReport file = io::export_onnx(model, o.output, form);
+  written.figures.set("nodes", file.nodes)
+      .set("qdq_pairs", file.qdq_pairs)
+      .set("bytes", file.bytes);
+  written.text = fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n",
+                             o.output, file.nodes, file.qdq_pairs, file.bytes) +
+                 write_engine_files(o.output, form.target, o.engine,
+                                    o.file.from_bytes ? nullptr : &samples,
+                                    o.model.limits());
+  return written;
+}
+
 void quantize(QuantizeOptions o) {
   constexpr int64_t kUsual = 1024;
   check_output(o.output);
   check_method(o.calibration);
-  o.file.layout = o.data.layout;
-  (void)onnx_options(o.file, {});
+  const bool tflite = is_tflite(o.output);
+  if (!tflite) o.file.layout = o.data.layout;
+  choose_format(o.output, o.file, &o.placement);
+  if (!tflite) (void)onnx_options(o.file, {});
   choose_policy(o.placement, o.file.target);
   check_reader(o.placement, o.file.target);
   check_engine_options(o.engine);
@@ -251,25 +284,19 @@ void quantize(QuantizeOptions o) {
   if (std::ssize(opened.classes) == model.outputs()[0].shape()[-1]) {
     names.classes = opened.classes;
   }
-  const io::OnnxExportOptions form = onnx_options(o.file, names);
-  const io::OnnxExportReport file = io::export_onnx(written, o.output, form);
-  const std::string engine =
-      write_engine_files(o.output, form.target, o.engine,
-                         o.file.from_bytes ? nullptr : &all, o.model.limits());
+  const Written file = write(written, o, names, all);
   if (o.json) {
     Config config = to_config(check);
     add_inputs(config, opened, o.data, target);
     for (const auto& [key, value] : figures.as_object()) config.set(key, value);
-    config.set("output", o.output)
-        .set("nodes", file.nodes)
-        .set("qdq_pairs", file.qdq_pairs)
-        .set("bytes", file.bytes);
+    config.set("output", o.output);
+    for (const auto& [key, value] : file.figures.as_object()) {
+      config.set(key, value);
+    }
     print(io::to_json(config) + "\n");
   } else {
     print(to_text(check));
-    print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.output,
-                      file.nodes, file.qdq_pairs, file.bytes));
-    print(engine);
+    print(file.text);
   }
   expect_worth(check, o.output, o.accept);
   if (!o.ladder || o.target < 0 || figures.at("target_met").as_bool()) return;
@@ -285,15 +312,16 @@ void add_quantize(CommandLine& program) {
   const auto options = std::make_shared<QuantizeOptions>();
   QuantizeOptions& o = *options;
   Command command = program.add_command(
-      "quantize", "Quantize a model to INT8 and export it as ONNX");
+      "quantize",
+      "Quantize a model to INT8 and export it as ONNX or TensorFlow Lite");
   add_model(command, o.model, kModelHelp);
   command.begin_group("Output");
   command
       .add("-o,--output,output", o.output,
            "output file, as argument or with -o")
-      .type("OUT.onnx")
+      .type("OUT.onnx|OUT.tflite")
       .required()
-      .writes({".onnx"});
+      .writes({".onnx", ".tflite"});
   add_data_options(command, o.data, LabelKinds::classes);
   const Option method = add_calibration_options(command, o.calibration);
   command.begin_group("Quantization");
