@@ -1,5 +1,6 @@
 // Models that end in probabilities train like models that end in logits: the
 // softmax or sigmoid is found in any position and never applied twice.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -347,6 +348,24 @@ TEST(ProbabilityModel, AppendsTheMissingActivation) {
             bits(quantized(ends_in("softmax")).predict(x)));
   EXPECT_EQ(output_activation(probability_model(ends_in("linear"))), "softmax");
   EXPECT_THROW((void)probability_model(ends_in_layer(ReLU())), ValueError);
+}
+
+// The scale of probabilities, 1/256, would clip logits to [0,1).
+TEST(LogitsModel, DropsTheQuantizerOfProbabilities) {
+  const SymbolicTensor x = input({4}, "x");
+  const Model model(x, Dense({.units = 3, .activation = "softmax"})(x),
+                    {.seed = 1});
+  Model int8 = quant::quantize_model(model, {.policy = quant::Policy::tflite});
+  Tensor data({8, 4});
+  Rng(1).fill_normal(data, 0, 3);
+  quant::calibrate(int8, [&](const Model& m) { (void)m(Variable(data)); });
+  const Tensor logits = logits_model(int8).predict(data);
+  EXPECT_LT(*std::ranges::min_element(logits.f32()), -0.5f);
+  const Tensor expected = int8.predict(data);
+  const Tensor got = softmax(Variable(logits)).value();
+  for (size_t i = 0; i < static_cast<size_t>(got.size()); ++i) {
+    EXPECT_NEAR(got.f32()[i], expected.f32()[i], 0.51f / 256);
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <octet/layers/layers.h>
 #include <octet/quant/model_state.h>
+#include <octet/quant/plan.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/train/evaluate.h>
@@ -130,6 +131,15 @@ Model logits_model(const Model& model) {
     layer.set("config", config.set("activation", "linear"));
   }
   state.graph.set("layers", std::move(layers));
+  if (activation != "linear" && !state.plan.is_null()) {
+    // The range of probabilities does not suit logits.
+    quant::QdqPlan plan = quant::plan_from_config(state.plan);
+    std::erase_if(plan.points, [&](const quant::QdqPoint& point) {
+      return point.layer == last.name() &&
+             point.site.kind == quant::SiteKind::output;
+    });
+    state.plan = quant::to_config(plan);
+  }
   return quant::model_from_state(std::move(state));
 }
 
