@@ -111,13 +111,8 @@ constexpr Words kWords[] = {
     {FileKind::tensorflow_checkpoint, "a TensorFlow checkpoint",
      kFromTensorFlow, kTensorFlowOption},
     {FileKind::tflite, "a TensorFlow Lite model",
-     "save its source model from Keras with model.save(\"model.keras\") and "
-     "load it with io::load_keras; or convert it with python -m "
-     "tf2onnx.convert --tflite FILE --output model.onnx and load it with "
-     "io::load_onnx",
-     "save its source model from Keras with model.save(\"model.keras\"); or "
-     "convert it with python -m tf2onnx.convert --tflite FILE --output "
-     "model.onnx"},
+     "load it with io::load_tflite",
+     "octet convert FILE.tflite -o FILE.onnx converts it"},
     {FileKind::tensorrt_engine, "a TensorRT engine",
      "an engine runs on one GPU model only; use the ONNX file it was built "
      "from"},

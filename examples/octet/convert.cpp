@@ -27,10 +27,10 @@ namespace octet::program {
 namespace {
 
 constexpr const char* kConvertNotes = R"(
-An .onnx or .tflite file is for deployment in other runtimes; an .octet file for inference
-with Octet in programs that link octet::session, without ONNX and HDF5; an .h5
-file keeps the model as it is, to train or quantize it later. Weights of
-quantized layers in an .octet file are INT8 values.
+An .onnx or .tflite file is for deployment in other runtimes; an .octet file
+for inference with Octet in programs that link octet::session, without ONNX and
+HDF5; an .h5 file keeps the model as it is, to train or quantize it later.
+Weights of quantized layers in an .octet file are INT8 values.
 
 Examples:
   octet convert model.keras -o model.onnx

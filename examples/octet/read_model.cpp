@@ -14,6 +14,7 @@
 #include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_reference.h>
+#include <octet/io/tflite_import.h>
 #include <octet/layers/zoo.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
@@ -119,6 +120,12 @@ bool is_model(const std::string& what) {
          io::is_keras_file(what) || is_named_like_keras(what);
 }
 
+bool is_tflite_file(const std::string& what) {
+  return !is_model(what) &&
+         (std::filesystem::path(what).extension() == ".tflite" ||
+          io::is_tflite_file(what));
+}
+
 bool is_onnx(const std::string& what) {
   return !is_model(what) &&
          (std::filesystem::path(what).extension() == ".onnx" ||
@@ -170,10 +177,22 @@ ModelSource beside(const ModelSource& source, const std::string& file) {
 
 Model read_model(const ModelSource& source) {
   const std::string& what = source.what;
-  if (source.quantizers != ModelSource::Quantizers::keep && !is_onnx(what)) {
+  using Quantizers = ModelSource::Quantizers;
+  const bool tflite = is_tflite_file(what);
+  const bool requantizes =
+      is_onnx(what) || (tflite && source.quantizers == Quantizers::drop);
+  if (source.quantizers != Quantizers::keep && !requantizes) {
     throw UnsupportedError(
         "conflicting_options", "--requantize",
-        fmt::format("applies to quantized ONNX files, got '{}'", what));
+        fmt::format("applies to quantized ONNX files, and octet quantize to "
+                    ".tflite files, got '{}'",
+                    what));
+  }
+  if (tflite) {
+    check_no_architecture(source);
+    check_no_input_shape(source);
+    return io::load_tflite(
+        what, {.drop_quantizers = source.quantizers == Quantizers::drop});
   }
   if (what.starts_with(kZoo) || io::is_octet_file(what)) {
     check_no_architecture(source);

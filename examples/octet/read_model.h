@@ -19,7 +19,8 @@ namespace octet::program {
 
 /// Help text of a model argument.
 inline constexpr const char* kModelHelp =
-    "zoo:NAME, or a Keras, Octet or ONNX file (.h5, .keras, .octet, .onnx)";
+    "zoo:NAME, or a Keras, Octet, ONNX or TensorFlow Lite file (.h5, .keras, "
+    ".octet, .onnx, .tflite)";
 
 /// Model argument and options of a command.
 struct ModelSource {
@@ -64,6 +65,8 @@ bool is_model(const std::string& what);
 /// Returns whether `what` is an ONNX file, valid or not, by its name or
 /// contents.
 bool is_onnx(const std::string& what);
+/// Returns whether `what` is a TensorFlow Lite file, likewise.
+bool is_tflite_file(const std::string& what);
 
 /// Warns that a zoo network is untrained.
 void warn_of_untrained(const ModelSource& source);

@@ -62,10 +62,6 @@ std::vector<Tensor> run(const io::TfliteModel& model,
 
 }  // namespace
 
-bool is_tflite_file(const std::string& what) {
-  return what.ends_with(".tflite");
-}
-
 Predictor load_tflite_predictor(const std::string& path) {
   const io::TfliteModel model = io::load_tflite_reference(path);
   Predictor result{.samples = Shape::kAnySize,

@@ -7,9 +7,6 @@
 
 namespace octet::program {
 
-/// Whether a file is named .tflite.
-bool is_tflite_file(const std::string& what);
-
 /// Loads a .tflite file. Inputs are float32; inputs of a quantized type are
 /// quantized before, and outputs dequantized after the run.
 /// Throws: as io::load_tflite_reference().

@@ -1,5 +1,6 @@
 // Replaces io/tflite in builds without FlatBuffers.
 #include <octet/io/tflite.h>
+#include <octet/io/tflite_import.h>
 #include <octet/runtime/error.h>
 
 namespace octet::io {
@@ -18,6 +19,32 @@ namespace {
 TfliteFile to_tflite(const Model&, const TfliteOptions&) { refuse_tflite(); }
 TfliteReport export_tflite(const Model&, const std::filesystem::path&,
                            const TfliteOptions&) {
+  refuse_tflite();
+}
+struct TfliteModel::File {};
+TfliteModel::TfliteModel(std::shared_ptr<const File> file)
+    : file_(std::move(file)) {}
+const std::vector<TfliteTensorInfo>& TfliteModel::inputs() const {
+  refuse_tflite();
+}
+const std::vector<TfliteTensorInfo>& TfliteModel::outputs() const {
+  refuse_tflite();
+}
+std::vector<Tensor> TfliteModel::predict(std::span<const Tensor>,
+                                         TfliteRounding) const {
+  refuse_tflite();
+}
+Tensor TfliteModel::predict(const Tensor&, TfliteRounding) const {
+  refuse_tflite();
+}
+TfliteModel load_tflite_reference(const std::filesystem::path&) {
+  refuse_tflite();
+}
+TfliteModel tflite_from_bytes(const std::string&) { refuse_tflite(); }
+Model load_tflite(const std::filesystem::path&, const TfliteImportOptions&) {
+  refuse_tflite();
+}
+Model from_tflite(const std::string&, const TfliteImportOptions&) {
   refuse_tflite();
 }
 

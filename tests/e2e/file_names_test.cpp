@@ -60,7 +60,7 @@ TEST_F(FileNames, OfOtherFormatsAreRejectedWithAHint) {
       {"convert @/m.h5 @/m.engine", "trtexec"},
       {"convert @/m.h5 @/m.plan", "trtexec"},
       {"quantize @/m.h5 --data @/x.npy -o @/q.h5", "octet train, qat and fold"},
-      {"quantize @/m.h5 --data @/x.npy -o @/q.tflite", ".onnx file"},
+      {"quantize @/m.h5 --data @/x.npy -o @/q.trt", "trtexec"},
       {"qat @/m.h5 --data @/x.npy --labels @/l.npy -o @/q.trt", "trtexec"},
       {"train @/m.h5 --data @/x.npy --labels @/l.npy -o @/t.keras", ".h5"},
       {"fold @/m.h5 -o @/f.pt", ".h5"},

@@ -171,7 +171,7 @@ TEST_F(OctetQat, FreezesStatisticsFromAnEpoch) {
 TEST_F(OctetQat, RejectsInvalidOptionsBeforeTraining) {
   EXPECT_EQ(refusal("-o out.onnx --preset int_8", "'int8'"),
             (Failure{"unknown_name", "QAT preset 'int_8'"}));
-  EXPECT_EQ(refusal("-o out.tflite", ".onnx", 2),
+  EXPECT_EQ(refusal("-o out.pt", ".onnx", 2),
             (Failure{"invalid_value", "--output"}));
   EXPECT_EQ(refusal("-o in.h5", "in.h5"),
             (Failure{"conflicting_options", "--output"}));

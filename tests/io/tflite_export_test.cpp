@@ -215,6 +215,30 @@ TEST(TfliteExport, ChannelsOfZerosRemainZero) {
   for (const float v : values(file.predict(data))) EXPECT_EQ(v, 0);
 }
 
+// The output of a linear Activation has a quantizer of its own.
+TEST(TfliteExport, ConvertsScalesOfLayersWithoutOperators) {
+  const SymbolicTensor x = input({5}, "x");
+  const Model model(x, Activation({.activation = "linear", .name = "same"})(
+                           Dense({.units = 4, .name = "a"})(x)));
+  quant::QdqPlan plan =
+      quant::place(model, {.policy = quant::Policy::tflite}).plan;
+  plan.points.push_back({{quant::QdqSite::output(), "T01", ""},
+                         "same",
+                         {.is_signed = false, .constant_scale = 1.0f / 256}});
+  Model int8 = quant::apply(plan, model);
+  Tensor data({4, 5});
+  Rng(1).fill_normal(data, 0, 0.3f);
+  quant::calibrate(int8, [&](const Model& m) { (void)m(Variable(data)); },
+                   {.method = quant::Calibration::max});
+  const TfliteModel file =
+      tflite_from_bytes(to_tflite(int8, {.io = TfliteIo::float32}).bytes);
+  const auto expected = values(int8.predict(data));
+  const auto got = values(file.predict(data));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(got[i], expected[i], 1.5f / 256 + 0.01f);
+  }
+}
+
 TEST(TfliteExport, WritesOnlyTfliteFiles) {
   const TempFolder folder;
   EXPECT_THROW(export_tflite(tflite_network(), folder.path() / "m.onnx"),

@@ -91,7 +91,10 @@ float slope_of(const Lowering& call) {
 
 Value lower_activation(Lowering& call) {
   const std::string name = call.layer.facts().activation;
-  if (name == "linear") return call.inputs[0];
+  if (name == "linear") {
+    const Value& x = call.inputs[0];
+    return call.quant ? requantized(call, x, *call.quant, "") : x;
+  }
   for (const Function& function : kFunctions) {
     if (function.name != name) continue;
     return add_function(call, function, options_of(function));
@@ -100,7 +103,8 @@ Value lower_activation(Lowering& call) {
   if (slope > 0) return leaky_relu(call, slope);
   throw UnsupportedError(
       "unsupported_layer", call.layer.describe(),
-      fmt::format("function {} has no operator", name.empty() ? "" : name));
+      name.empty() ? "the function has no operator"
+                   : fmt::format("function {} has no operator", name));
 }
 
 Value lower_softmax(Lowering& call) {

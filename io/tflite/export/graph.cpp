@@ -54,13 +54,7 @@ class GraphExport {
       if (values_.contains(node.get())) continue;
       lower(*node);
     }
-    if (!problems_.empty()) {
-      throw UnsupportedError(
-          "unsupported_layer", "tflite export",
-          fmt::format("cannot export {} layer{} of model '{}':\n  {}",
-                      problems_.size(), problems_.size() == 1 ? "" : "s",
-                      model_.name(), fmt::join(problems_, "\n  ")));
-    }
+    if (!problems_.empty()) throw_problems();
     add_outputs();
   }
 
@@ -123,13 +117,15 @@ class GraphExport {
 
   void report(const GraphNode& node, std::string_view reason) {
     const Layer& layer = quant::float_layer(*node.layer);
-    problems_.push_back(
-        fmt::format("'{}' ({}): {}", layer.name(), layer.class_name(), reason));
+    problems_[{layer.class_name(), std::string(reason)}].push_back(
+        fmt::format("'{}'", layer.name()));
+    ++problem_count_;
     // Lets later layers report, too.
     values_[&node] = file_.add_value(layer.name(), node.shape, {});
     failed_.insert(&node);
   }
 
+  [[noreturn]] void throw_problems() const;
   void lower(const GraphNode& node);
   /// Reports a problem of a layer whose inputs were reported.
   void lower_failed(const LoweringRow& row, Lowering call,
@@ -148,8 +144,27 @@ class GraphExport {
   std::map<const GraphNode*, Value> values_;
   std::set<const GraphNode*> failed_;
   ImageForms images_;
-  std::vector<std::string> problems_;
+  // By class and reason: quoted layer names.
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>>
+      problems_;
+  int problem_count_ = 0;
 };
+
+void GraphExport::throw_problems() const {
+  std::vector<std::string> lines;
+  for (const auto& [problem, layers] : problems_) {
+    lines.push_back(fmt::format("{} {}: {}", problem.first,
+                                fmt::join(layers, ", "), problem.second));
+  }
+  throw UnsupportedError(
+      "unsupported_layer", "tflite export",
+      fmt::format("cannot export {} layer{} of model '{}':\n  {}{}",
+                  problem_count_, problem_count_ == 1 ? "" : "s", model_.name(),
+                  fmt::join(lines, "\n  "),
+                  int8_ ? "\nHint: Policy::tflite quantizes every layer that "
+                          "has an integer operator (octet: --policy tflite)"
+                        : ""));
+}
 
 void GraphExport::lower_failed(const LoweringRow& row, Lowering call,
                                const GraphNode& end) {
@@ -160,7 +175,7 @@ void GraphExport::lower_failed(const LoweringRow& row, Lowering call,
   try {
     (void)row.lower(call);
   } catch (const UnsupportedError& error) {
-    report(call.node, error.message());
+    report(call.node, error.text());
   }
 }
 
@@ -221,7 +236,7 @@ void GraphExport::lower(const GraphNode& node) {
     }
     values_[&node] = values_[&end] = y;
   } catch (const UnsupportedError& error) {
-    report(node, error.message());
+    report(node, error.text());
     values_[&end] = values_[&node];
     failed_.insert(&end);
   }

@@ -19,3 +19,4 @@
 #include <octet/io/report.h>
 #include <octet/io/tensorboard.h>
 #include <octet/io/tflite.h>
+#include <octet/io/tflite_import.h>

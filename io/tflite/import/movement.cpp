@@ -1,0 +1,137 @@
+// Operators that move or select values, and resizing.
+#include <fmt/format.h>
+
+#include "importer.h"
+
+namespace octet::io::tflite {
+namespace {
+
+void add_one(OperatorCall& call, std::string_view class_name,
+             const Config& config) {
+  Importer& file = call.importer;
+  file.set_value(call.output(),
+                 file.add(class_name, config, {call.x()}, call.output()));
+}
+
+Config::List list_of(const std::vector<int64_t>& values) {
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+void convert_reshape(OperatorCall& call) {
+  Importer& file = call.importer;
+  std::vector<int64_t> sizes;
+  if (call.has_input(1)) {
+    sizes = file.integers(call.input(1));
+  } else {
+    const auto& list = call.options<schema::ReshapeOptionsT>().new_shape;
+    sizes.assign(list.begin(), list.end());
+  }
+  const Shape& x = call.x().shape();
+  if (sizes.size() < 2 || (sizes[0] != 1 && sizes[0] != -1)) {
+    call.refuse(
+        fmt::format("shape [{}] moves the batch axis", fmt::join(sizes, ",")));
+  }
+  sizes.erase(sizes.begin());
+  if (sizes.size() == 1 && x.rank() > 2) {
+    return add_one(call, "Flatten", Config(Config::Object()));
+  }
+  add_one(call, "Reshape", Config().set("target_shape", list_of(sizes)));
+}
+
+void convert_pad(OperatorCall& call) {
+  const std::vector<int64_t> pads = call.importer.integers(call.input(1));
+  const int rank = call.x().shape().rank();
+  if (std::ssize(pads) != 2 * rank || pads[0] != 0 || pads[1] != 0) {
+    call.refuse("padding of the batch axis has no layer");
+  }
+  const bool image = rank == 4 && pads[6] == 0 && pads[7] == 0;
+  if (image) {
+    return add_one(
+        call, "ZeroPadding2D",
+        Config().set("padding", Config::List{Config::List{pads[2], pads[3]},
+                                             Config::List{pads[4], pads[5]}}));
+  }
+  std::vector<int64_t> begin, end;
+  for (size_t axis = 1; axis < pads.size() / 2; ++axis) {
+    begin.push_back(pads[2 * axis]);
+    end.push_back(pads[2 * axis + 1]);
+  }
+  add_one(call, "Pad",
+          Config()
+              .set("begin", list_of(begin))
+              .set("end", list_of(end))
+              .set("mode", "constant")
+              .set("value", 0.0f));
+}
+
+void convert_transpose(OperatorCall& call) {
+  std::vector<int64_t> order = call.importer.integers(call.input(1));
+  if (order.empty() || order[0] != 0) call.refuse("it moves the batch axis");
+  order.erase(order.begin());
+  add_one(call, "Permute", Config().set("dims", list_of(order)));
+}
+
+void convert_strided_slice(OperatorCall& call) {
+  const auto& o = call.options<schema::StridedSliceOptionsT>();
+  Importer& file = call.importer;
+  const std::vector<int64_t> begin = file.integers(call.input(1));
+  const std::vector<int64_t> end = file.integers(call.input(2));
+  const std::vector<int64_t> step = file.integers(call.input(3));
+  const Shape& x = call.x().shape();
+  if (o.ellipsis_mask != 0 || o.new_axis_mask != 0 ||
+      std::ssize(begin) != x.rank() || begin.size() != end.size() ||
+      begin.size() != step.size() || (o.begin_mask & o.end_mask & 1) == 0) {
+    call.refuse("only slices of whole batches by begin, end and step");
+  }
+  std::vector<Index> index{Slice()};
+  for (int axis = 1; axis < x.rank(); ++axis) {
+    const auto i = static_cast<size_t>(axis);
+    const int bit = 1 << axis;
+    if ((o.shrink_axis_mask & bit) != 0) {
+      index.emplace_back(begin[i]);
+      continue;
+    }
+    index.emplace_back(Slice((o.begin_mask & bit) != 0 ? 0 : begin[i],
+                             (o.end_mask & bit) != 0 ? x[axis] : end[i],
+                             step[i]));
+  }
+  const SymbolicTensor sliced = call.x().index(index);
+  // The layer is created again with the name of the tensor.
+  add_one(call, "GetItem", sliced.node->layer->config());
+}
+
+void convert_resize_nearest(OperatorCall& call) {
+  const auto& o = call.options<schema::ResizeNearestNeighborOptionsT>();
+  const std::vector<int64_t> size = call.importer.integers(call.input(1));
+  const Shape& x = call.x().shape();
+  const bool whole = x.rank() == 4 && size.size() == 2 && size[0] % x[1] == 0 &&
+                     size[1] % x[2] == 0;
+  if (!whole || o.align_corners || o.half_pixel_centers) {
+    call.refuse(
+        "only integer factors without align_corners and "
+        "half_pixel_centers have a layer");
+  }
+  add_one(call, "UpSampling2D",
+          Config()
+              .set("size", Config::List{size[0] / x[1], size[1] / x[2]})
+              .set("interpolation", "nearest"));
+}
+
+void convert_resize_bilinear(OperatorCall& call) {
+  const auto& o = call.options<schema::ResizeBilinearOptionsT>();
+  const std::vector<int64_t> size = call.importer.integers(call.input(1));
+  if (size.size() != 2) call.refuse("invalid size");
+  add_one(call, "Interpolate",
+          Config()
+              .set("height", size[0])
+              .set("width", size[1])
+              .set("mode", "bilinear")
+              .set("coordinates", o.align_corners        ? "align_corners"
+                                  : o.half_pixel_centers ? "half_pixel"
+                                                         : "asymmetric")
+              .set("cubic_coefficient", -0.75f));
+}
+
+}  // namespace octet::io::tflite

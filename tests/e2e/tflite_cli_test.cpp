@@ -1,0 +1,101 @@
+// .tflite files on the command line.
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/data.h>
+#include <octet/io/model_file.h>
+#include <octet/layers/zoo.h>
+#include <octet/runtime/file.h>
+#include <octet/runtime/rng.h>
+
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TfliteCommand : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    io::save_model(zoo::make("lenet", {.seed = 3}), folder_ / "in.h5");
+    Tensor x({40, 28, 28, 1});
+    Rng(1).fill_uniform(x, 0, 1);
+    io::write_npy(folder_ / "x.npy", x);
+  }
+  CommandResult run(const std::string& options) const {
+    return run_command(fmt::format("cd {} && {}/octet {} 2>&1",
+                                   quoted(folder_.path()), OCTET_BIN, options));
+  }
+  /// Runs and returns the predictions.
+  Tensor predictions(const std::string& file) const {
+    const CommandResult r =
+        run(fmt::format("predict {} --input x.npy --output y.npy", file));
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    return io::read_npy(folder_ / "y.npy");
+  }
+  TempFolder folder_;
+};
+
+float largest_difference(const Tensor& a, const Tensor& b) {
+  float largest = 0;
+  for (size_t i = 0; i < static_cast<size_t>(a.size()); ++i) {
+    largest = std::max(largest, std::abs(a.f32()[i] - b.f32()[i]));
+  }
+  return largest;
+}
+
+TEST_F(TfliteCommand, QuantizesAndRunsAFile) {
+  const CommandResult r =
+      run("quantize in.h5 -o int8.tflite --data x.npy --accept --json");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_EQ(r.json().at("operators").as_int(), 8);
+  const Tensor expected = predictions("in.h5");
+  const Tensor got = predictions("int8.tflite");
+  EXPECT_LT(largest_difference(got, expected), 0.1f * absmax(expected));
+  // A model again.
+  ASSERT_EQ(run("convert int8.tflite -o again.tflite").exit_code, 0);
+  EXPECT_EQ(largest_difference(predictions("again.tflite"), got), 0);
+  EXPECT_THAT(run("inspect int8.tflite").output, HasSubstr("Conv2D"));
+  EXPECT_THAT(run("plan in.h5 --policy tflite").output,
+              HasSubstr("asymmetric"));
+}
+
+TEST_F(TfliteCommand, ConvertsFloatModels) {
+  ASSERT_EQ(run("convert in.h5 -o float.tflite").exit_code, 0);
+  EXPECT_LT(
+      largest_difference(predictions("float.tflite"), predictions("in.h5")),
+      1e-5f);
+}
+
+TEST_F(TfliteCommand, TakesTheTargetAndTheTypeOfInputs) {
+  const CommandResult r =
+      run("quantize in.h5 -o f.tflite --data x.npy --accept --target tflite "
+          "--io float32");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(r.output, HasSubstr("10 operators"));
+}
+
+TEST_F(TfliteCommand, RejectsOptionsOfTheOtherFormat) {
+  for (const char* options :
+       {"-o o.tflite --opset 17", "-o o.tflite --target tensorrt10",
+        "-o o.onnx --io int8", "-o o.onnx --target tflite",
+        "-o o.tflite --io int4"}) {
+    const CommandResult r = run(fmt::format("convert in.h5 {}", options));
+    EXPECT_EQ(r.exit_code, 1) << options << "\n" << r.output;
+    EXPECT_THAT(r.output, HasSubstr("--"));
+  }
+}
+
+TEST_F(TfliteCommand, NamesLayersWithoutOperators) {
+  const CommandResult r = run("convert zoo:vit_tiny -o o.tflite");
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_THAT(r.output, HasSubstr("LayerNormalization"));
+}
+
+}  // namespace
+}  // namespace octet
