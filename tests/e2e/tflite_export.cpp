@@ -168,6 +168,14 @@ std::vector<TfliteCase> layer_cases() {
     x = AveragePooling1D({.pool_size = 3})(x);
     return Dense({.units = 3})(GlobalAveragePooling1D()(x));
   });
+  // MLPerf Tiny's anomaly detection.
+  add("autoencoder", {640}, [](S x) {
+    for (const int64_t units : {128, 128, 128, 128, 8, 128, 128, 128, 128}) {
+      x = BatchNormalization()(Dense({.units = units})(x));
+      x = ReLU()(x);
+    }
+    return Dense({.units = 640})(x);
+  });
   return cases;
 }
 
