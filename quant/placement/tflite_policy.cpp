@@ -19,16 +19,18 @@
 namespace octet::quant {
 namespace {
 
-constexpr std::array<std::string_view, 9> kOwnScale = {
+constexpr std::array<std::string_view, 11> kOwnScale = {
     "Add",
-    "Subtract",
-    "Multiply",
-    "MatMul",
-    "PReLU",
-    "LeakyReLU",
-    "Reduce",
     "GlobalAveragePooling1D",
-    "GlobalAveragePooling2D"};
+    "GlobalAveragePooling2D",
+    "LayerScale",
+    "LeakyReLU",
+    "Matmul",
+    "Multiply",
+    "PReLU",
+    "Reduce",
+    "Rescaling",
+    "Subtract"};
 
 bool contains(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
@@ -139,7 +141,7 @@ class TflitePlacement {
   // Operators without a fused activation.
   static bool fused_alone(const GraphNode& node) {
     const std::string name = node.layer->class_name();
-    return name == "PReLU" || name == "LeakyReLU" || name == "MatMul" ||
+    return name == "PReLU" || name == "LeakyReLU" || name == "Matmul" ||
            name == "Reduce" || name.starts_with("GlobalAverage");
   }
 

@@ -168,6 +168,13 @@ std::vector<TfliteCase> layer_cases() {
     x = AveragePooling1D({.pool_size = 3})(x);
     return Dense({.units = 3})(GlobalAveragePooling1D()(x));
   });
+  add("rescaling", image, [](S x) {
+    x = Rescaling({.scale = {0.5f}, .offset = {-1.0f}})(x);
+    return Conv2D({.filters = 2, .kernel_size = 2})(x);
+  });
+  add("matmul", {5, 8}, [](S x) {
+    return Matmul({.transpose_b = true})({x, Dense({.units = 8})(x)});
+  });
   // MLPerf Tiny's anomaly detection.
   add("autoencoder", {640}, [](S x) {
     for (const int64_t units : {128, 128, 128, 128, 8, 128, 128, 128, 128}) {

@@ -27,7 +27,8 @@ bool fuses(std::string_view name) {
          name == "DepthwiseConv1D" || name == "DepthwiseConv2D" ||
          name == "SeparableConv1D" || name == "SeparableConv2D" ||
          name == "Dense" || name == "BatchNormalization" || name == "Add" ||
-         name == "Subtract" || name == "Multiply";
+         name == "Subtract" || name == "Multiply" || name == "Rescaling" ||
+         name == "LayerScale";
 }
 
 class GraphExport {
