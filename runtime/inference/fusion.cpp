@@ -204,6 +204,7 @@ int Fusion::unfused(const TraceNode& node) {
   if (node.expression() != nullptr) return expression(node);
   Call call;
   call.forward = node.forward;
+  call.attributes = node.attributes;
   if (const auto* layer = std::get_if<LayerCall>(&node.attributes)) {
     call.layer = *layer;
   }

@@ -66,6 +66,7 @@ struct Call {
   std::string op;
   std::optional<LinearCall> linear;
   Forward forward;
+  Attributes attributes = {};  // of an unfused op
   std::optional<LayerCall> layer;
   std::optional<Pool> pool;
   std::vector<int> inputs;  // values

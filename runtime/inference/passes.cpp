@@ -10,6 +10,7 @@
 
 #include "describe.h"
 #include "fusion.h"
+#include "portable.h"
 #include "tensor/arena.h"
 
 namespace octet::inference {
@@ -46,6 +47,9 @@ Program::Plan compile(Trace trace) {
   plan_scratch(plan);
   place_storages(plan);
   show("memory", plan);
+  if (detail::ProgramRecorder* recorder = detail::active_recorder()) {
+    recorder->program = portable(plan);
+  }
   return plan;
 }
 

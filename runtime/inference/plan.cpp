@@ -191,6 +191,7 @@ int Planner::store(BufferRequest request, std::vector<BufferRequest>& open) {
        .channel = request.channel,
        .zero_byte = zero_byte(v.qparams, table.codes_in(request.form)),
        .int8 = fits_int8(v.qparams),
+       .qparams = v.qparams,
        .shape = v.shape});
   if (!v.parts.empty() && !slice) {
     int64_t channel = 0;

@@ -62,6 +62,7 @@ struct TableStep {
 /// An op that computes all samples by itself.
 struct OpStep {
   Forward forward;
+  Attributes attributes = {};
   std::vector<int> inputs;
   int scratch = -1;  // storage of its temporary tensors
   int output = -1;

@@ -143,6 +143,7 @@ void Planner::emit_call(int index) {
     plan_.steps.push_back({call.name,
                            call.op,
                            OpStep{.forward = std::move(call.forward),
+                                  .attributes = std::move(call.attributes),
                                   .inputs = at(reads_, index),
                                   .output = output},
                            {}});

@@ -5,6 +5,7 @@
 #include <span>
 
 #include <octet/runtime/ops/nn.h>
+#include <octet/runtime/quantization.h>
 #include <octet/runtime/tensor.h>
 
 #include "kernels/kernels.h"
@@ -21,13 +22,14 @@ struct Storage {
   Pads pads{};
   bool tensor = false;
   bool external = false;
-  int alias = -1;        // storage that it reshapes, or -1
-  int slice_of = -1;     // storage that contains it as some channels, or -1
-  int64_t channel = 0;   // the first of them
-  Tensor constant = {};  // if not computed
-  bool lasting = false;  // the same in every run, computed once
-  int zero_byte = 128;   // byte that stores q = 0
-  bool int8 = true;      // values fit int8, otherwise uint8
+  int alias = -1;            // storage that it reshapes, or -1
+  int slice_of = -1;         // storage that contains it as some channels, or -1
+  int64_t channel = 0;       // the first of them
+  Tensor constant = {};      // if not computed
+  bool lasting = false;      // the same in every run, computed once
+  int zero_byte = 128;       // byte that stores q = 0
+  bool int8 = true;          // values fit int8, otherwise uint8
+  QuantParams qparams = {};  // of the value
 
   Shape shape;        // [1, ...]
   Size2 every{1, 1};  // stride of the stored pixels

@@ -45,6 +45,7 @@ struct LinearCall {
   Tensor rescale;  // factors of integer sums
   autograd::GemmType factor;
   int64_t multiply_adds = 0;
+  Tensor multiplied = {};  // unpacked weight, while a ProgramRecorder exists
 };
 
 /// A call of a layer with ops that are not traced.
@@ -75,11 +76,21 @@ struct NearestPixels {
   std::vector<int64_t> rows, cols;
 };
 
-/// Attributes of an op that fusion needs.
+/// Means of the pixels of an image in each window.
+struct AveragePool {
+  int64_t kh, kw, stride_h, stride_w, top, left;
+};
+/// Sums over the pixels of an image, divided.
+struct ImageSum {
+  double divisor;
+};
+
+/// Attributes of an op that fusion or code generation needs.
 using Attributes =
     std::variant<std::monostate, autograd::Expression, LinearCall,
                  kernels::Activation, kernels::MaxPool, NearestPixels, Pads,
                  LayerCall, MatrixProduct, AxisOrder, SoftmaxAxis, ScaleShift,
+                 AveragePool, ImageSum,
                  Tensor>;  // of a constant
 
 /// An operand of an op without its values.

@@ -116,6 +116,10 @@ Variable average_pool(const PoolKind& kind, const Variable& x, Size2 window,
         .op = kind.op,
         .inputs = {x},
         .shape = shape,
+        .attributes =
+            inference::AveragePool{geometry.kh, geometry.kw, geometry.stride_h,
+                                   geometry.stride_w, geometry.top,
+                                   geometry.left},
         .forward =
             [geometry](std::span<const Tensor> in, Tensor& y) {
               pool_images_to_means(autograd::expression_of(in[0], nullptr),

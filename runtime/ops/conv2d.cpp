@@ -64,6 +64,9 @@ class Conv2DKernels final : public LinearKernels {
   }
 
   bool has_windows() const override { return true; }
+  std::optional<Convolution> convolution() const override {
+    return Convolution{{s.kh, s.kw}, s.strides, s.dilation, s.groups};
+  }
   Pads padding() const override { return s.padding; }
   WindowStrides windows(int64_t row, int64_t pixel, bool codes) const override {
     return codes ? words.windows_of(s, row) : windows_of(s, row, pixel);

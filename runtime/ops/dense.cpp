@@ -66,6 +66,9 @@ class DenseKernels final : public LinearKernels {
   }
 
   bool has_windows() const override { return true; }
+  std::optional<Convolution> convolution() const override {
+    return Convolution{};
+  }
   WindowStrides windows(int64_t row, int64_t pixel, bool codes) const override {
     return {{0}, codes ? code_table.words(depth) : depth, pixel, row};
   }

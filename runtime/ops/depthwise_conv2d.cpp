@@ -212,6 +212,9 @@ class DepthwiseKernels final : public LinearKernels {
 
   // Repeated channels exist only in scratch memory.
   bool has_windows() const override { return multiplier == 1; }
+  std::optional<Convolution> convolution() const override {
+    return Convolution{{s.kh, s.kw}, s.strides, s.dilation, s.c / multiplier};
+  }
   Pads padding() const override { return s.padding; }
   WindowStrides windows(int64_t row, int64_t pixel,
                         bool /*codes*/) const override {

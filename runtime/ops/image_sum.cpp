@@ -83,6 +83,7 @@ Variable image_sum(std::string_view op, const Variable& x, const Shape& shape,
         .op = op,
         .inputs = {x},
         .shape = shape,
+        .attributes = inference::ImageSum{divisor},
         .forward =
             [divisor](std::span<const Tensor> in, Tensor& y) {
               sum_images(autograd::expression_of(in[0], nullptr), divisor, y);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include <octet/runtime/detail/portable_program.h>
 #include <octet/runtime/parallel.h>
 
 #include "autograd/scale_gradient.h"
@@ -241,11 +242,20 @@ Variable trace_linear(std::string_view op, const Variable& x,
   const Expression input = autograd::expression_of(x);
   const int64_t channels = k->output[-1];
   const Tensor rescale = rescale_of(input, packed.scale, channels);
+  inference::LinearCall call{
+      .kernels = k, .weight = {}, .rescale = rescale, .factor = factor};
+  if (detail::active_recorder() != nullptr) {
+    call.multiplied = multiplied_weight(weight, factor, *k);
+  }
+  const Size2 upsampling = k->upsampling();
+  call.multiply_adds = k->output.size() * (weight.shape().size() / channels) /
+                       (upsampling.h * upsampling.w);
   if (!k->has_windows()) {
     return trace->append(
         {.op = op,
          .inputs = {x},
          .shape = k->output,
+         .attributes = std::move(call),
          .forward =
              [k, packed, factor, rescale, input = inference::Operand(input),
               known = std::make_shared<inference::BySamples<LinearKernels>>()](
@@ -257,14 +267,7 @@ Variable trace_linear(std::string_view op, const Variable& x,
                         no_statistics);
              }});
   }
-  const Size2 upsampling = k->upsampling();
-  inference::LinearCall call{
-      .kernels = k,
-      .weight = packed,
-      .rescale = rescale,
-      .factor = factor,
-      .multiply_adds = k->output.size() * (weight.shape().size() / channels) /
-                       (upsampling.h * upsampling.w)};
+  call.weight = packed;
   return trace->append({.op = op,
                         .inputs = {x},
                         .shape = k->output,

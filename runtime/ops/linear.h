@@ -94,6 +94,13 @@ class LinearKernels {
       std::vector<Tensor>& /*panels*/) const {
     return nullptr;
   }
+  /// The op as a convolution of the padded input with a kernel
+  /// [size.h,size.w,c/groups,k]; empty for others.
+  struct Convolution {
+    Size2 size{1, 1}, strides{1, 1}, dilation{1, 1};
+    int64_t groups = 1;
+  };
+  virtual std::optional<Convolution> convolution() const { return {}; }
   /// Padding around an image of x.
   virtual Pads padding() const { return {}; }
   /// WindowStrides in padded images with the given strides of rows and pixels.

@@ -289,6 +289,13 @@ PackedWeight pack_weight(const Variable& w, GemmType factor,
   return fresh;
 }
 
+Tensor multiplied_weight(const Variable& w, GemmType factor,
+                         const LinearKernels& kernels) {
+  if (factor == GemmType::values) return autograd::value_of(*w.node()).clone();
+  const auto on = weight_qparams(w, kernels.axis);
+  return quantize_weight(on->source, on->qparams, OutputKind::codes);
+}
+
 Tensor rescale_of(const Expression& x, const Tensor& scale, int64_t channels) {
   if (scale.empty()) return {};
   Tensor result = repeated(scale, channels / scale.size()).clone();

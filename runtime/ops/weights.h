@@ -65,6 +65,11 @@ bool is_quantized_weight(const Variable& w, int axis);
 PackedWeight pack_weight(const Variable& w, autograd::GemmType factor,
                          const LinearKernels& kernels, int zero_byte);
 
+/// Returns the weight that pack_weight() packs, in its layout: its values, or
+/// quantized values as floats.
+Tensor multiplied_weight(const Variable& w, autograd::GemmType factor,
+                         const LinearKernels& kernels);
+
 /// Whether an input expression is quantized in a way that INT8 kernels support.
 bool is_byte_quantized(const autograd::Expression& x);
 
