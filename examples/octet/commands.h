@@ -8,6 +8,7 @@ namespace octet::program {
 
 void add_bench(CommandLine& program);
 void add_compare(CommandLine& program);
+void add_compile(CommandLine& program);
 void add_convert(CommandLine& program);
 void add_doctor(CommandLine& program);
 void add_evaluate(CommandLine& program);

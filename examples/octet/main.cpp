@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
   octet::program::add_qat(program);
   octet::program::add_bench(program);
   octet::program::add_convert(program);
+  octet::program::add_compile(program);
   octet::program::add_fold(program);
   octet::program::add_doctor(program);
   octet::program::add_lint(program);

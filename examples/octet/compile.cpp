@@ -1,0 +1,107 @@
+// octet compile: C99 source for microcontrollers.
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <octet/io/c_code.h>
+#include <octet/io/json.h>
+
+#include "../program.h"
+#include "commands.h"
+#include "read_model.h"
+
+namespace octet::program {
+namespace {
+
+constexpr const char* kCompileNotes = R"(
+Writes model.h, model.c, model_test.c, CMakeLists.txt and report.txt. The code
+needs no allocator, operating system or library; it runs one sample per call in
+an arena that the caller provides. A quantized model has INT8 inputs if every
+consumer quantizes them.
+
+Examples:
+  octet quantize model.h5 --data x.npy -o int8.onnx
+  octet compile int8.onnx -o firmware/net
+  octet compile int8.onnx -o firmware/kws --name kws
+)";
+
+struct CompileOptions {
+  ModelSource from;
+  std::string folder;
+  std::string name = "net";
+  std::string requantize = "float";
+  int64_t golden = 4;
+  bool json = false;
+};
+
+Config config_of(const io::CReport& report) {
+  Config::List layers;
+  for (const io::CLayer& layer : report.layers) {
+    layers.push_back(Config()
+                         .set("layer", layer.layer)
+                         .set("op", layer.op)
+                         .set("output", layer.output)
+                         .set("flash", layer.flash)
+                         .set("ram", layer.ram)
+                         .set("multiply_adds", layer.multiply_adds));
+  }
+  return Config()
+      .set("name", report.name)
+      .set("flash", report.flash)
+      .set("arena", report.arena)
+      .set("inputs", report.inputs)
+      .set("outputs", report.outputs)
+      .set("multiply_adds", report.multiply_adds)
+      .set("layers", std::move(layers));
+}
+
+void compile(const CompileOptions& o) {
+  warn_of_untrained(o.from);
+  const Model model = read_model(o.from);
+  const io::CReport report =
+      io::export_c(model, o.folder,
+                   {.name = o.name,
+                    .requantize = io::requantize_named(o.requantize),
+                    .golden = o.golden});
+  if (o.json) return print(io::to_json(config_of(report)) + "\n");
+  print(report.to_string() +
+        fmt::format("{}: model.h, model.c, model_test.c, CMakeLists.txt, "
+                    "report.txt\n",
+                    o.folder));
+}
+
+}  // namespace
+
+void add_compile(CommandLine& program) {
+  const auto options = std::make_shared<CompileOptions>();
+  CompileOptions& o = *options;
+  Command command = program.add_command(
+      "compile", "Write C99 source of a model for microcontrollers");
+  add_model(command, o.from, kModelHelp);
+  command.begin_group("Output");
+  command
+      .add("-o,--output,folder", o.folder,
+           "output folder, as argument or with -o")
+      .type("DIR")
+      .required();
+  command
+      .add("--name", o.name,
+           "prefix of functions and, in capitals, of macros (default: net)")
+      .type("NAME");
+  command
+      .add("--requantize", o.requantize,
+           "arithmetic between sums and INT8 outputs: float, bit-identical to "
+           "the model (default: float)")
+      .type("float");
+  command
+      .add("--golden", o.golden, 0, 1000,
+           "number of inputs in model_test.c (default: 4)")
+      .type("N");
+  command.add_flag("--json", o.json, "print JSON");
+  command.set_footer(kCompileNotes);
+  command.when_chosen([options] { compile(*options); });
+}
+
+}  // namespace octet::program

@@ -1,0 +1,136 @@
+#include "kernels.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "layer_kernels.h"
+#include "linear_kernels.h"
+
+namespace octet::io::c {
+namespace {
+
+using Words = std::vector<std::pair<std::string_view, std::string_view>>;
+
+std::string replaced(std::string_view text, const Words& words) {
+  std::string result(text);
+  for (const auto& [from, to] : words) {
+    for (size_t at = result.find(from); at != std::string::npos;
+         at = result.find(from, at + to.size())) {
+      result.replace(at, from.size(), to);
+    }
+  }
+  return result;
+}
+
+std::string text_of(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::value:
+      return std::string(kValue);
+    case Kernel::epilogue:
+      return std::string(kEpilogue);
+    case Kernel::convolution:
+      return std::string(kConvolution);
+    case Kernel::pool:
+      return std::string(kPool);
+    case Kernel::conv_s8:
+    case Kernel::depthwise_s8: {
+      const Words words{
+          {"TYPE", "s8"},
+          {"WEIGHT", "int8_t"},
+          {"SUM", "int32_t"},
+          {"RESULT", "(float)sum * p->rescale[k]"},
+          {"LOAD(at + c)", "(((const int8_t*)d->x)[at + c] - b->zero)"},
+          {"LOAD((y * b->w + x) * b->pixel + channel)",
+           "(((const int8_t*)d->x)[(y * b->w + x) * b->pixel + "
+           "channel] - b->zero)"}};
+      return replaced(kernel == Kernel::conv_s8 ? kConvLoops : kDepthwiseLoops,
+                      words);
+    }
+    case Kernel::conv_f32:
+    case Kernel::depthwise_f32: {
+      const Words words{{"TYPE", "f32"},
+                        {"WEIGHT", "float"},
+                        {"SUM", "float"},
+                        {"RESULT", "sum"},
+                        {"LOAD(", "@_value(b, d->x, "}};
+      return replaced(kernel == Kernel::conv_f32 ? kConvLoops : kDepthwiseLoops,
+                      words);
+    }
+    case Kernel::evaluate:
+      return std::string(kEvaluate);
+    case Kernel::max_pool_s8:
+      return replaced(kMaxPool,
+                      {{"TYPE", "s8"},
+                       {"ELEMENT", "int32_t"},
+                       {"LOWEST", "-128"},
+                       {"ZERO", "b->zero"},
+                       {"LOAD((in_y * b->w + in_x) * b->pixel + k)",
+                        "((const int8_t*)from)[(in_y * b->w + in_x) * "
+                        "b->pixel + k]"},
+                       {"STORE((row * p->y->w + col) * p->y->pixel + k, most)",
+                        "((int8_t*)to)[(row * p->y->w + col) * p->y->pixel + "
+                        "k] = (int8_t)most"}});
+    case Kernel::max_pool_f32:
+      return replaced(kMaxPool,
+                      {{"TYPE", "f32"},
+                       {"ELEMENT", "float"},
+                       {"LOWEST", "-3.40282347e+38f"},
+                       {"ZERO", "0.0f"},
+                       {"LOAD(", "@_value(b, from, "},
+                       {"STORE((row * p->y->w + col) * p->y->pixel + k, most)",
+                        "((float*)to)[(row * p->y->w + col) * p->y->pixel + "
+                        "k] = most"}});
+    case Kernel::average_pool:
+      return std::string(kAveragePool);
+    case Kernel::nearest:
+      return std::string(kNearest);
+    case Kernel::table_s8:
+      return replaced(kTable, {{"TYPE", "s8"}, {"ELEMENT", "int8_t"}});
+    case Kernel::table_f32:
+      return replaced(kTable, {{"TYPE", "f32"}, {"ELEMENT", "float"}});
+    case Kernel::image_sum:
+      return std::string(kImageSum);
+    case Kernel::softmax:
+      return std::string(kSoftmax);
+  }
+  return {};
+}
+
+// Kernels that another one needs.
+std::vector<Kernel> needs_of(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::conv_s8:
+    case Kernel::depthwise_s8:
+    case Kernel::conv_f32:
+    case Kernel::depthwise_f32:
+      return {Kernel::value, Kernel::epilogue, Kernel::convolution};
+    case Kernel::evaluate:
+      return {Kernel::value, Kernel::epilogue};
+    case Kernel::max_pool_s8:
+      return {Kernel::pool};
+    case Kernel::max_pool_f32:
+    case Kernel::average_pool:
+      return {Kernel::value, Kernel::pool};
+    case Kernel::image_sum:
+    case Kernel::softmax:
+      return {Kernel::value};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::string kernel_text(const std::set<Kernel>& kernels,
+                        const std::string& prefix) {
+  std::set<Kernel> all = kernels;
+  for (const Kernel kernel : kernels) {
+    for (const Kernel needed : needs_of(kernel)) all.insert(needed);
+  }
+  std::string text(kTypes);
+  for (const Kernel kernel : all) text += text_of(kernel);
+  return replaced(text, {{"@", prefix}});
+}
+
+}  // namespace octet::io::c

@@ -1,0 +1,34 @@
+// Text of the C functions in generated code.
+#pragma once
+
+#include <set>
+#include <string>
+
+namespace octet::io::c {
+
+enum class Kernel {
+  value,        ///< real value of an element
+  epilogue,     ///< epilogue and store
+  convolution,  ///< parameters
+  pool,         ///< parameters
+  conv_s8,      ///< convolution of int8 values
+  depthwise_s8,
+  conv_f32,
+  depthwise_f32,
+  evaluate,  ///< epilogue of a buffer
+  max_pool_s8,
+  max_pool_f32,
+  average_pool,
+  nearest,
+  table_s8,  ///< int8 results
+  table_f32,
+  image_sum,
+  softmax,
+};
+
+/// Returns the structures and functions of kernels, and those that they need,
+/// with `prefix` before their names.
+std::string kernel_text(const std::set<Kernel>& kernels,
+                        const std::string& prefix);
+
+}  // namespace octet::io::c

@@ -1,0 +1,68 @@
+// CNetwork: a program prepared for C: int8 inputs, buffers in an arena.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <octet/runtime/detail/portable_program.h>
+
+namespace octet::io::c {
+
+using detail::PortableBuffer;
+using detail::PortableEpilogue;
+using detail::PortableEvaluate;
+using detail::PortableImageSum;
+using detail::PortableLinear;
+using detail::PortableNearest;
+using detail::PortablePool;
+using detail::PortableProgram;
+using detail::PortableQuant;
+using detail::PortableSoftmax;
+using detail::PortableStep;
+using detail::PortableTable;
+using detail::PortableUnknown;
+
+/// Memory of a buffer.
+struct Place {
+  enum class Kind { unused, input, output, arena, constant };
+  Kind kind = Kind::unused;
+  int64_t index = 0;  ///< of the input or output, or offset in the arena
+  int whole = -1;     ///< buffer whose memory it is part of, or itself
+};
+
+struct CNetwork {
+  PortableProgram program;
+  std::vector<Place> places;      ///< by buffer
+  int64_t arena = 0;              ///< bytes
+  std::vector<int64_t> step_ram;  ///< bytes of the arena in use, by step
+
+  const PortableBuffer& buffer(int id) const {
+    return program.buffers[static_cast<size_t>(id)];
+  }
+  const Place& place(int id) const { return places[static_cast<size_t>(id)]; }
+};
+
+/// Alignment of offsets in the arena.
+inline constexpr int64_t kArenaAlignment = 16;
+
+/// Value stored for q = 0: unsigned and shifted ranges are stored as q + zero.
+int stored_zero(const PortableQuant& quant);
+/// Bytes of an element.
+int64_t element_bytes(const PortableBuffer& buffer);
+int64_t bytes_of(const PortableBuffer& buffer);
+
+/// Buffers that a step reads and writes.
+struct StepAccess {
+  std::vector<int> reads, writes;
+};
+StepAccess access_of(const PortableStep& step);
+/// Returns the epilogue of a step, or null.
+const PortableEpilogue* epilogue_of(const PortableStep& step);
+
+/// Removes steps that only quantize inputs, and conversions without effect.
+void simplify(PortableProgram& program);
+
+/// Assigns memory. Steps that compute element by element write in place.
+CNetwork place_buffers(PortableProgram program);
+
+}  // namespace octet::io::c
