@@ -27,6 +27,10 @@ std::string text_of(Kernel kernel) {
   switch (kernel) {
     case Kernel::value:
       return std::string(kValue);
+    case Kernel::quantized:
+      return std::string(kQuantized);
+    case Kernel::put:
+      return std::string(kPut);
     case Kernel::epilogue:
       return std::string(kEpilogue);
     case Kernel::convolution:
@@ -104,17 +108,19 @@ std::vector<Kernel> needs_of(Kernel kernel) {
     case Kernel::depthwise_s8:
     case Kernel::conv_f32:
     case Kernel::depthwise_f32:
-      return {Kernel::value, Kernel::epilogue, Kernel::convolution};
+      return {Kernel::value, Kernel::quantized, Kernel::epilogue,
+              Kernel::convolution};
     case Kernel::evaluate:
-      return {Kernel::value, Kernel::epilogue};
+      return {Kernel::value, Kernel::quantized, Kernel::epilogue};
     case Kernel::max_pool_s8:
       return {Kernel::pool};
     case Kernel::max_pool_f32:
-    case Kernel::average_pool:
       return {Kernel::value, Kernel::pool};
+    case Kernel::average_pool:
+      return {Kernel::value, Kernel::quantized, Kernel::put, Kernel::pool};
     case Kernel::image_sum:
     case Kernel::softmax:
-      return {Kernel::value};
+      return {Kernel::value, Kernel::quantized, Kernel::put};
     default:
       return {};
   }

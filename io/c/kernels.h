@@ -8,6 +8,8 @@ namespace octet::io::c {
 
 enum class Kernel {
   value,        ///< real value of an element
+  quantized,    ///< quantized value
+  put,          ///< stores a value
   epilogue,     ///< epilogue and store
   convolution,  ///< parameters
   pool,         ///< parameters

@@ -86,8 +86,8 @@ static void @_average_pool(const @_pool* p, const void* from, void* to) {
             }
           }
         }
-        ((float*)to)[(row * p->y->w + col) * p->y->pixel + k] =
-            sum / (float)count;
+        @_put(p->y, to, (row * p->y->w + col) * p->y->pixel + k,
+              sum / (float)count);
       }
     }
   }
@@ -129,8 +129,8 @@ static void @_table_TYPE(const @_buffer* x, const @_buffer* y,
 inline constexpr std::string_view kImageSum = R"(
 /* Sums in single precision over 64 pixels and in double precision across
    them, in the order of Octet. */
-static void @_image_sum(const @_buffer* x, double divisor, const void* from,
-                        void* to) {
+static void @_image_sum(const @_buffer* x, const @_buffer* y, double divisor,
+                        const void* from, void* to) {
   const int32_t pixels = x->h * x->w;
   int32_t first, i, k;
   for (k = 0; k < x->c; ++k) {
@@ -152,7 +152,7 @@ static void @_image_sum(const @_buffer* x, double divisor, const void* from,
         total += (double)run;
       }
     }
-    ((float*)to)[k] = (float)(total / divisor);
+    @_put(y, to, k, (float)(total / divisor));
   }
 }
 )";
@@ -207,25 +207,25 @@ static void @_softmax(const @_buffer* x, const @_buffer* y, const void* from,
                       void* to) {
   int32_t i, k;
   for (i = 0; i < x->h * x->w; ++i) {
-    float* row = (float*)to + i * y->pixel;
-    float top = @_value(x, from, i * x->pixel);
+    const int32_t first = i * x->pixel;
+    float top = @_value(x, from, first);
     double c[8] = {0.0};
     double sum;
     float factor;
     for (k = 1; k < x->c; ++k) {
-      const float v = @_value(x, from, i * x->pixel + k);
+      const float v = @_value(x, from, first + k);
       if (v > top) {
         top = v;
       }
     }
     for (k = 0; k < x->c; ++k) {
-      row[k] = @_exponential(@_value(x, from, i * x->pixel + k), top);
-      c[k % 8] += (double)row[k];
+      c[k % 8] += (double)@_exponential(@_value(x, from, first + k), top);
     }
     sum = ((c[0] + c[4]) + (c[2] + c[6])) + ((c[1] + c[5]) + (c[3] + c[7]));
     factor = (float)(1.0 / sum);
     for (k = 0; k < x->c; ++k) {
-      row[k] = row[k] * factor;
+      const float e = @_exponential(@_value(x, from, first + k), top);
+      @_put(y, to, i * y->pixel + k, e * factor);
     }
   }
 }

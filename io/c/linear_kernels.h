@@ -12,7 +12,8 @@ typedef struct {
   int32_t h, w, c;
   int32_t pixel; /* elements from a pixel to the next */
   int32_t zero;
-  float scale; /* 0: floats */
+  int32_t low, high; /* range of q - zero */
+  float scale;       /* 0: floats */
 } @_buffer;
 )";
 
@@ -22,6 +23,32 @@ static float @_value(const @_buffer* b, const void* data, int32_t at) {
     return (float)(((const int8_t*)data)[at] - b->zero) * b->scale;
   }
   return ((const float*)data)[at];
+}
+)";
+
+inline constexpr std::string_view kQuantized = R"(
+/* Returns the integer nearest to v / scale in [low, high], ties to even. */
+static float @_quantized(float v, float scale, float low, float high) {
+  float q = v / scale;
+  if (!(q > low)) {
+    q = low;
+  }
+  if (q > high) {
+    q = high;
+  }
+  q = q + 12582912.0f;
+  return q - 12582912.0f;
+}
+)";
+
+inline constexpr std::string_view kPut = R"(
+static void @_put(const @_buffer* b, void* data, int32_t at, float v) {
+  if (b->scale > 0.0f) {
+    const float q = @_quantized(v, b->scale, (float)b->low, (float)b->high);
+    ((int8_t*)data)[at] = (int8_t)((int32_t)q + b->zero);
+  } else {
+    ((float*)data)[at] = v;
+  }
 }
 )";
 
@@ -62,19 +89,6 @@ typedef struct {
   const void* multiplier;
   void* y[@_OUTPUTS];
 } @_data;
-
-/* Returns the integer nearest to v / scale in [low, high], ties to even. */
-static float @_quantized(float v, float scale, float low, float high) {
-  float q = v / scale;
-  if (!(q > low)) {
-    q = low;
-  }
-  if (q > high) {
-    q = high;
-  }
-  q = q + 12582912.0f;
-  return q - 12582912.0f;
-}
 
 static void @_store(const @_epilogue* e, const @_data* d, int32_t row,
                     int32_t col, int32_t k, float v) {

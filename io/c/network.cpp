@@ -8,123 +8,6 @@
 namespace octet::io::c {
 namespace {
 
-template <class T>
-T& at(std::vector<T>& list, int i) {
-  return list[static_cast<size_t>(i)];
-}
-template <class T>
-const T& at(const std::vector<T>& list, int i) {
-  return list[static_cast<size_t>(i)];
-}
-
-// Calls use(index, written) for each buffer index of a step.
-template <class Step, class Use>
-void for_each_buffer(Step& step, Use use) {
-  const auto epilogue = [&](auto& e) {
-    use(e.other, false);
-    for (auto& output : e.outputs) use(output.y, true);
-  };
-  std::visit(
-      [&](auto& what) {
-        using What = std::decay_t<decltype(what)>;
-        if constexpr (std::is_same_v<What, PortableUnknown>) {
-        } else if constexpr (std::is_same_v<What, PortableLinear>) {
-          use(what.x, false);
-          epilogue(what.epilogue);
-        } else if constexpr (std::is_same_v<What, PortableEvaluate>) {
-          use(what.x, false);
-          use(what.multiplier, false);
-          epilogue(what.epilogue);
-        } else {
-          use(what.x, false);
-          use(what.y, true);
-        }
-      },
-      step.what);
-}
-
-// Whether a step only converts the format of a value.
-bool only_quantizes(const PortableEvaluate& step) {
-  const PortableEpilogue& e = step.epilogue;
-  return e.a.empty() && e.b.empty() && !e.quant2 && !e.clip2 && !e.clip &&
-         e.other < 0 && !e.function && step.multiplier < 0 &&
-         e.outputs.size() == 1;
-}
-
-class Simplification {
- public:
-  explicit Simplification(PortableProgram& program) : program_(program) {}
-
-  void run() {
-    for (const int input : program_.inputs) quantize_input(input);
-    for (PortableStep& step : program_.steps) drop_identity(step);
-    std::erase_if(program_.steps, [](const PortableStep& step) {
-      const auto* gone = std::get_if<PortableUnknown>(&step.what);
-      return gone != nullptr && gone->reason.empty();
-    });
-  }
-
- private:
-  PortableBuffer& buffer(int id) { return at(program_.buffers, id); }
-
-  // Returns the step that quantizes a buffer, or null.
-  PortableEvaluate* quantization(PortableStep& step, int x) {
-    auto* evaluate = std::get_if<PortableEvaluate>(&step.what);
-    if (evaluate == nullptr || evaluate->x != x || !only_quantizes(*evaluate)) {
-      return nullptr;
-    }
-    const PortableBuffer& y = buffer(evaluate->epilogue.outputs[0].y);
-    return y.quant && y.slice_of < 0 ? evaluate : nullptr;
-  }
-
-  bool is_output(int id) const {
-    return std::ranges::find(program_.outputs, id) != program_.outputs.end();
-  }
-
-  // An input that is only consumed quantized is an int8 input.
-  void quantize_input(int input) {
-    std::optional<PortableQuant> quant;
-    for (PortableStep& step : program_.steps) {
-      bool reads = false;
-      for_each_buffer(step, [&](int id, bool) { reads |= id == input; });
-      if (!reads) continue;
-      const PortableEvaluate* evaluate = quantization(step, input);
-      if (evaluate == nullptr) return;
-      const PortableBuffer& y = buffer(evaluate->epilogue.outputs[0].y);
-      if (quant && *quant != *y.quant) return;
-      quant = y.quant;
-    }
-    const bool shared =
-        std::ranges::any_of(program_.buffers, [&](const PortableBuffer& b) {
-          return b.alias == input || b.slice_of == input;
-        });
-    if (!quant || shared || is_output(input)) return;
-    buffer(input).quant = quant;
-  }
-
-  // A conversion to the same parameters shares the memory of its input.
-  void drop_identity(PortableStep& step) {
-    auto* evaluate = std::get_if<PortableEvaluate>(&step.what);
-    if (evaluate == nullptr) return;
-    const int x = evaluate->x;
-    if (only_quantizes(*evaluate) && evaluate->epilogue.outputs[0].y == x) {
-      step.what = PortableUnknown{};  // another format of the value
-      return;
-    }
-    const PortableEvaluate* same = quantization(step, x);
-    if (same == nullptr) return;
-    const int y = same->epilogue.outputs[0].y;
-    if (buffer(x).quant != buffer(y).quant || is_output(y) ||
-        buffer(x).slice_of >= 0 || buffer(x).size() != buffer(y).size()) {
-      return;
-    }
-    buffer(y).alias = x;
-    step.what = PortableUnknown{};
-  }
-
-  PortableProgram& program_;
-};
-
 int whole_of(const PortableProgram& program, int id) {
   while (true) {
     const PortableBuffer& b = at(program.buffers, id);
@@ -327,8 +210,6 @@ const PortableEpilogue* epilogue_of(const PortableStep& step) {
   const auto* evaluate = std::get_if<PortableEvaluate>(&step.what);
   return evaluate == nullptr ? nullptr : &evaluate->epilogue;
 }
-
-void simplify(PortableProgram& program) { Simplification(program).run(); }
 
 CNetwork place_buffers(PortableProgram program) {
   return Placement(std::move(program)).run();

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include <octet/runtime/detail/portable_program.h>
@@ -21,6 +23,42 @@ using detail::PortableSoftmax;
 using detail::PortableStep;
 using detail::PortableTable;
 using detail::PortableUnknown;
+
+/// Element i.
+template <class T>
+T& at(std::vector<T>& list, int i) {
+  return list[static_cast<size_t>(i)];
+}
+template <class T>
+const T& at(const std::vector<T>& list, int i) {
+  return list[static_cast<size_t>(i)];
+}
+
+/// Calls use(index, written) for each buffer index of a step, -1 included.
+template <class Step, class Use>
+void for_each_buffer(Step& step, Use use) {
+  const auto epilogue = [&](auto& e) {
+    use(e.other, false);
+    for (auto& output : e.outputs) use(output.y, true);
+  };
+  std::visit(
+      [&](auto& what) {
+        using What = std::decay_t<decltype(what)>;
+        if constexpr (std::is_same_v<What, PortableUnknown>) {
+        } else if constexpr (std::is_same_v<What, PortableLinear>) {
+          use(what.x, false);
+          epilogue(what.epilogue);
+        } else if constexpr (std::is_same_v<What, PortableEvaluate>) {
+          use(what.x, false);
+          use(what.multiplier, false);
+          epilogue(what.epilogue);
+        } else {
+          use(what.x, false);
+          use(what.y, true);
+        }
+      },
+      step.what);
+}
 
 /// Memory of a buffer.
 struct Place {
@@ -59,7 +97,8 @@ StepAccess access_of(const PortableStep& step);
 /// Returns the epilogue of a step, or null.
 const PortableEpilogue* epilogue_of(const PortableStep& step);
 
-/// Removes steps that only quantize inputs, and conversions without effect.
+/// Stores inputs and values as int8 if all consumers quantize them alike, and
+/// removes conversions without effect.
 void simplify(PortableProgram& program);
 
 /// Assigns memory. Steps that compute element by element write in place.

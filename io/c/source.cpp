@@ -74,8 +74,9 @@ class SourceWriter {
     const PortableBuffer& b = buffer(id);
     const int64_t pixel = b.slice_of >= 0 ? buffer(b.slice_of).c : b.c;
     const std::string text =
-        fmt::format("{{{}, {}, {}, {}, {}, {}}}", b.h, b.w, b.c, pixel,
+        fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}}}", b.h, b.w, b.c, pixel,
                     b.quant ? stored_zero(*b.quant) : 0,
+                    b.quant ? b.quant->low : 0, b.quant ? b.quant->high : 0,
                     b.quant ? literal(b.quant->scale) : "0.0f");
     const auto found = descriptors_.find(text);
     if (found != descriptors_.end()) return found->second;
@@ -83,7 +84,7 @@ class SourceWriter {
         unique_.add(fmt::format("{}_buffer_{}", p_, descriptors_.size()));
     constants_ +=
         fmt::format("static const {}_buffer {} = {};\n", p_, name, text);
-    flash_ += 24;
+    flash_ += 32;
     descriptors_[text] = name;
     return name;
   }
@@ -319,8 +320,8 @@ class SourceWriter {
 
   void write(const PortableImageSum& s) {
     use(Kernel::image_sum);
-    steps_ += fmt::format("  {}_image_sum(&{}, {:.17g}{}, {}, {});\n", p_,
-                          descriptor(s.x), s.divisor,
+    steps_ += fmt::format("  {}_image_sum(&{}, &{}, {:.17g}{}, {}, {});\n", p_,
+                          descriptor(s.x), descriptor(s.y), s.divisor,
                           std::floor(s.divisor) == s.divisor ? ".0" : "",
                           address(s.x), address(s.y));
   }
