@@ -93,8 +93,9 @@ void add_compile(CommandLine& program) {
   command
       .add("--requantize", o.requantize,
            "arithmetic between sums and INT8 outputs: float, bit-identical to "
-           "the model (default: float)")
-      .type("float");
+           "the model, or fixed, 32-bit integers as in TensorFlow Lite, for "
+           "models with INT8 values everywhere (default: float)")
+      .type("float|fixed");
   command
       .add("--golden", o.golden, 0, 1000,
            "number of inputs in model_test.c (default: 4)")

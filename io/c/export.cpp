@@ -12,6 +12,7 @@
 #include <octet/runtime/rng.h>
 #include <octet/runtime/system.h>
 
+#include "fixed.h"
 #include "printable.h"
 #include "source.h"
 #include "unique_names.h"
@@ -62,10 +63,6 @@ void check_options(const COptions& options) {
     throw ValueError("out_of_range", "golden",
                      fmt::format("must be at least 0, got {}", options.golden));
   }
-  if (options.requantize == Requantize::fixed) {
-    throw UnsupportedError("unsupported_form", "requantize",
-                           "'fixed' is not implemented. Hint: use 'float'");
-  }
 }
 
 void check_shapes(const Model& model) {
@@ -105,6 +102,17 @@ void check_steps(const PortableProgram& program) {
       fmt::format("{} {} no form in C: {}", reasons.size(),
                   reasons.size() == 1 ? "step has" : "steps have",
                   fmt::join(reasons, ", ")));
+}
+
+// Lists everything that has no form in integers.
+void check_fixed(const PortableProgram& program) {
+  const std::vector<std::string> found = fixed_obstacles(program);
+  if (found.empty()) return;
+  throw UnsupportedError(
+      "not_integer", "requantize",
+      fmt::format("'fixed' needs INT8 values everywhere, but {}. Hint: "
+                  "'float' accepts float values between layers",
+                  fmt::join(found, "; ")));
 }
 
 // Sums of quantized products must fit in 32 bits.
@@ -197,10 +205,11 @@ Tensor stored_output(const Tensor& y, const PortableBuffer& buffer) {
 
 std::vector<GoldenSample> golden_samples(const Model& model,
                                          const CNetwork& net,
-                                         const CNames& names, int64_t count) {
+                                         const CNames& names,
+                                         const COptions& options) {
   std::vector<GoldenSample> samples;
   Rng rng(1);
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < options.golden; ++i) {
     GoldenSample sample;
     std::vector<Tensor> inputs;
     for (size_t k = 0; k < names.inputs.size(); ++k) {
@@ -208,6 +217,11 @@ std::vector<GoldenSample> golden_samples(const Model& model,
                                        net.buffer(names.inputs[k].buffer), rng);
       inputs.push_back(std::move(input.real));
       sample.inputs.push_back(std::move(input.stored));
+    }
+    if (options.requantize == Requantize::fixed) {
+      sample.outputs = run_fixed(net.program, sample.inputs);
+      samples.push_back(std::move(sample));
+      continue;
     }
     const NoGradGuard no_grad;
     const std::vector<Variable> x(inputs.begin(), inputs.end());
@@ -264,7 +278,9 @@ CCode to_c(const Model& model, const COptions& options) {
   restore_names(model, program);
   check_steps(program);
   check_sums(program);
+  merge_steps(program);
   simplify(program);
+  if (options.requantize == Requantize::fixed) check_fixed(program);
   const CNetwork net = place_buffers(std::move(program));
 
   CNames names{.prefix = options.name,
@@ -281,7 +297,7 @@ CCode to_c(const Model& model, const COptions& options) {
   names.inputs = ports_of(model.inputs(), net.program.inputs, "input", unique);
   names.outputs =
       ports_of(model.outputs(), net.program.outputs, "output", unique);
-  const CSource source = source_text(net, names);
+  const CSource source = source_text(net, names, options.requantize);
   CCode code;
   code.report = report_of(net, names, source);
   code.files = {{"model.h", header_text(net, names)},
@@ -291,8 +307,8 @@ CCode to_c(const Model& model, const COptions& options) {
   if (options.golden > 0) {
     code.files.push_back(
         {"model_test.c",
-         test_text(net, names,
-                   golden_samples(model, net, names, options.golden))});
+         test_text(net, names, golden_samples(model, net, names, options),
+                   options.requantize)});
   }
   return code;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "fixed_kernels.h"
 #include "layer_kernels.h"
 #include "linear_kernels.h"
 
@@ -23,7 +24,7 @@ std::string replaced(std::string_view text, const Words& words) {
   return result;
 }
 
-std::string text_of(Kernel kernel) {
+std::string text_of(Kernel kernel, bool fixed) {
   switch (kernel) {
     case Kernel::value:
       return std::string(kValue);
@@ -31,10 +32,13 @@ std::string text_of(Kernel kernel) {
       return std::string(kQuantized);
     case Kernel::put:
       return std::string(kPut);
+    case Kernel::scaled:
+      return std::string(kScaled);
     case Kernel::epilogue:
-      return std::string(kEpilogue);
+      return std::string(fixed ? kFixedEpilogue : kEpilogue);
     case Kernel::convolution:
-      return std::string(kConvolution);
+      return fixed ? replaced(kConvolution, {{kRescale, ""}})
+                   : std::string(kConvolution);
     case Kernel::pool:
       return std::string(kPool);
     case Kernel::conv_s8:
@@ -43,7 +47,7 @@ std::string text_of(Kernel kernel) {
           {"TYPE", "s8"},
           {"WEIGHT", "int8_t"},
           {"SUM", "int32_t"},
-          {"RESULT", "(float)sum * p->rescale[k]"},
+          {"RESULT", fixed ? "sum" : "(float)sum * p->rescale[k]"},
           {"LOAD(at + c)", "(((const int8_t*)d->x)[at + c] - b->zero)"},
           {"LOAD((y * b->w + x) * b->pixel + channel)",
            "(((const int8_t*)d->x)[(y * b->w + x) * b->pixel + "
@@ -62,7 +66,7 @@ std::string text_of(Kernel kernel) {
                       words);
     }
     case Kernel::evaluate:
-      return std::string(kEvaluate);
+      return std::string(fixed ? kFixedEvaluate : kEvaluate);
     case Kernel::max_pool_s8:
       return replaced(kMaxPool,
                       {{"TYPE", "s8"},
@@ -86,7 +90,7 @@ std::string text_of(Kernel kernel) {
                         "((float*)to)[(row * p->y->w + col) * p->y->pixel + "
                         "k] = most"}});
     case Kernel::average_pool:
-      return std::string(kAveragePool);
+      return std::string(fixed ? kFixedAveragePool : kAveragePool);
     case Kernel::nearest:
       return std::string(kNearest);
     case Kernel::table_s8:
@@ -94,11 +98,29 @@ std::string text_of(Kernel kernel) {
     case Kernel::table_f32:
       return replaced(kTable, {{"TYPE", "f32"}, {"ELEMENT", "float"}});
     case Kernel::image_sum:
-      return std::string(kImageSum);
+      return std::string(fixed ? kFixedImageSum : kImageSum);
     case Kernel::softmax:
-      return std::string(kSoftmax);
+      return std::string(fixed ? kFixedSoftmax : kSoftmax);
   }
   return {};
+}
+
+std::vector<Kernel> fixed_needs_of(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::conv_s8:
+    case Kernel::depthwise_s8:
+      return {Kernel::scaled, Kernel::epilogue, Kernel::convolution};
+    case Kernel::evaluate:
+      return {Kernel::scaled, Kernel::epilogue};
+    case Kernel::max_pool_s8:
+    case Kernel::average_pool:
+      return {Kernel::pool};
+    case Kernel::image_sum:
+    case Kernel::softmax:
+      return {Kernel::scaled};
+    default:
+      return {};
+  }
 }
 
 // Kernels that another one needs.
@@ -129,13 +151,17 @@ std::vector<Kernel> needs_of(Kernel kernel) {
 }  // namespace
 
 std::string kernel_text(const std::set<Kernel>& kernels,
-                        const std::string& prefix) {
+                        const std::string& prefix, Requantize form) {
+  const bool fixed = form == Requantize::fixed;
   std::set<Kernel> all = kernels;
   for (const Kernel kernel : kernels) {
-    for (const Kernel needed : needs_of(kernel)) all.insert(needed);
+    for (const Kernel needed :
+         fixed ? fixed_needs_of(kernel) : needs_of(kernel)) {
+      all.insert(needed);
+    }
   }
   std::string text(kTypes);
-  for (const Kernel kernel : all) text += text_of(kernel);
+  for (const Kernel kernel : all) text += text_of(kernel, fixed);
   return replaced(text, {{"@", prefix}});
 }
 

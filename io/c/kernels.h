@@ -4,12 +4,15 @@
 #include <set>
 #include <string>
 
+#include <octet/io/c_code.h>
+
 namespace octet::io::c {
 
 enum class Kernel {
   value,        ///< real value of an element
   quantized,    ///< quantized value
   put,          ///< stores a value
+  scaled,       ///< products with fixed-point factors
   epilogue,     ///< epilogue and store
   convolution,  ///< parameters
   pool,         ///< parameters
@@ -31,6 +34,6 @@ enum class Kernel {
 /// Returns the structures and functions of kernels, and those that they need,
 /// with `prefix` before their names.
 std::string kernel_text(const std::set<Kernel>& kernels,
-                        const std::string& prefix);
+                        const std::string& prefix, Requantize form);
 
 }  // namespace octet::io::c

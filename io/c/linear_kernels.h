@@ -152,6 +152,10 @@ static void @_store(const @_epilogue* e, const @_data* d, int32_t row,
 }
 )";
 
+// Left out in the fixed form.
+inline constexpr std::string_view kRescale =
+    "  const float* rescale; /* per channel, of int8 sums */\n";
+
 inline constexpr std::string_view kConvolution = R"(
 /* A convolution with zero padding. */
 typedef struct {

@@ -101,6 +101,9 @@ const PortableEpilogue* epilogue_of(const PortableStep& step);
 /// removes conversions without effect.
 void simplify(PortableProgram& program);
 
+/// Merges steps that quantize sums into the steps that compute them.
+void merge_steps(PortableProgram& program);
+
 /// Assigns memory. Steps that compute element by element write in place.
 CNetwork place_buffers(PortableProgram program);
 

@@ -165,11 +165,13 @@ class Simplification {
     const int y = evaluate->epilogue.outputs[0].y;
     if (x != y) {  // else another format of the value
       if (!buffer(y).quant || buffer(x).quant != buffer(y).quant ||
-          is_output(y) || buffer(x).slice_of >= 0 || buffer(y).slice_of >= 0 ||
+          (is_output(y) && (is_input(x) || is_output(x))) ||
+          buffer(x).slice_of >= 0 || buffer(y).slice_of >= 0 ||
           buffer(x).size() != buffer(y).size()) {
         return;
       }
       buffer(y).alias = x;
+      std::ranges::replace(program_.outputs, y, x);
     }
     step.what = PortableUnknown{};
   }

@@ -32,14 +32,15 @@ struct CSource {
 };
 
 std::string header_text(const CNetwork& net, const CNames& names);
-CSource source_text(const CNetwork& net, const CNames& names);
+CSource source_text(const CNetwork& net, const CNames& names, Requantize form);
 
 /// A sample and the expected outputs, as stored.
 struct GoldenSample {
   std::vector<Tensor> inputs, outputs;  ///< f32 or i8
 };
 std::string test_text(const CNetwork& net, const CNames& names,
-                      const std::vector<GoldenSample>& samples);
+                      const std::vector<GoldenSample>& samples,
+                      Requantize form);
 std::string cmake_text(const CNames& names);
 
 /// Returns the C type of a buffer's elements.

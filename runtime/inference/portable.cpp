@@ -219,6 +219,12 @@ class PlanConverter {
     linear.groups = window.groups;
     linear.weights = values_of(call.multiplied);
     linear.rescale = values_of(call.rescale);
+    // A scale may apply to several adjacent channels.
+    const std::vector<float> scales = values_of(call.weight_scale);
+    for (size_t k = 0; k < linear.rescale.size(); ++k) {
+      linear.weight_scales.push_back(
+          scales[k * scales.size() / linear.rescale.size()]);
+    }
     linear.multiply_adds = call.multiply_adds;
     return linear;
   }

@@ -45,7 +45,9 @@ struct LinearCall {
   Tensor rescale;  // factors of integer sums
   autograd::GemmType factor;
   int64_t multiply_adds = 0;
-  Tensor multiplied = {};  // unpacked weight, while a ProgramRecorder exists
+  // While a ProgramRecorder exists: the unpacked weight and its scales, if it
+  // is quantized.
+  Tensor multiplied = {}, weight_scale = {};
 };
 
 /// A call of a layer with ops that are not traced.

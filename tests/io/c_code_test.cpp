@@ -160,6 +160,75 @@ TEST_F(CCodeTest, ResultsDoNotDependOnTheInstructionSet) {
   set_active_isa(before);
 }
 
+// Quantizes every output and weight: the recipe of TensorFlow Lite.
+Model fully_quantized(const Model& model, float scale, int zero_point) {
+  quant::QdqPlan plan;
+  quant::QuantizerConfig config = quant::activation_quantizer();
+  config.is_signed = false;
+  config.zero_point = zero_point;
+  for (const auto& node : model.nodes()) {
+    const Layer& layer = *node->layer;
+    if (node->inputs.empty()) continue;
+    if (node->inputs[0].node->inputs.empty()) {
+      plan.points.push_back(
+          {{quant::QdqSite::input(0), "user"}, layer.name(), config});
+    }
+    for (const Parameter& p : layer.parameters()) {
+      if (!p.name.ends_with("kernel")) continue;
+      plan.points.push_back({{quant::QdqSite::weight(p.name), "user"},
+                             layer.name(),
+                             quant::weight_quantizer()});
+    }
+    quant::QuantizerConfig own = config;
+    if (layer.class_name() == "Softmax") own.zero_point = 0;
+    plan.points.push_back(
+        {{quant::QdqSite::output(), "user"}, layer.name(), own});
+  }
+  Model int8 = quant::apply(plan, model);
+  for (const auto& layer : int8.layers()) {
+    const auto* wrapper =
+        dynamic_cast<const quant::BaseQuantizeWrapper*>(layer.get());
+    if (wrapper == nullptr) continue;
+    const bool softmax = layer->original_name() == "softmax";
+    for (const quant::PlacedQuantizer& placed : wrapper->activations()) {
+      placed.quantizer->set_scale(softmax ? 1.0f / 256 : scale);
+    }
+  }
+  return int8;
+}
+
+TEST_F(CCodeTest, TheFixedFormEqualsItsReference) {
+  const auto x = input({9, 7, 3}, "image");
+  auto y = Conv2D({.filters = 12,
+                   .padding = Padding::same,
+                   .activation = "relu6",
+                   .bias_initializer = constant_value(0.1)})(x);
+  const auto left = y;
+  y = DepthwiseConv2D({.kernel_size = {3, 3}, .padding = Padding::same})(y);
+  y = Add()({y, left});
+  y = MaxPooling2D({.pool_size = {2, 2}})(y);
+  y = AveragePooling2D({.pool_size = {3, 3}, .strides = Size2{1, 1}})(y);
+  y = Conv2D({.filters = 20, .kernel_size = {1, 1}})(y);
+  y = GlobalAveragePooling2D()(y);
+  y = Dense({.units = 10})(y);
+  const Model model(x, Softmax({.name = "softmax"})(y));
+  for (const int zero_point : {0, 128, 113}) {
+    (void)export_c(fully_quantized(model, 0.03f, zero_point), folder_.path(),
+                   {.requantize = Requantize::fixed});
+    EXPECT_THAT(text("model.c"), Not(HasSubstr("float*")));
+    const CommandResult result = run_c(folder_);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+  }
+}
+
+TEST(CCodeRefusals, TheFixedFormListsFloatValues) {
+  const Failure failure = failure_of<UnsupportedError>([&] {
+    (void)to_c(quantized(plain_network()), {.requantize = Requantize::fixed});
+  });
+  EXPECT_EQ(failure.code, "not_integer");
+  EXPECT_THAT(failure.message, HasSubstr("'head': the output is float"));
+}
+
 TEST_F(CCodeTest, ErrorsOfArenasAreCodes) {
   (void)export_c(quantized(plain_network()), folder_.path());
   write_file(folder_ / "errors.c", R"(#include <stdio.h>
