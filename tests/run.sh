@@ -124,6 +124,18 @@ if [[ ${CI:-} == true ]]; then
   # The programs without which tests are skipped.
   runtime/cmake/install_packages.sh chromium fonts-dejavu-core graphviz
 fi
+# Cross compilers and emulators, for generated C code in long tests.
+if [[ " ${ctest_arguments[*]} " == *" long "* ]]; then
+  if ! runtime/cmake/install_packages.sh clang-16 gcc-arm-none-eabi \
+    gcc-powerpc-linux-gnu gcc-riscv64-linux-gnu gcc-riscv64-unknown-elf \
+    libc6-dev-powerpc-cross libc6-dev-riscv64-cross libnewlib-arm-none-eabi \
+    picolibc-riscv64-unknown-elf qemu-system-arm qemu-user; then
+    if [[ ${CI:-} == true ]]; then
+      exit 1
+    fi
+    printf 'run.sh: tests of C code on other machines are skipped\n' >&2
+  fi
+fi
 if ! runtime/cmake/make_venv.sh; then
   if [[ ${CI:-} == true ]]; then
     exit 1

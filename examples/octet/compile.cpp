@@ -57,7 +57,20 @@ Config config_of(const io::CReport& report) {
       .set("layers", std::move(layers));
 }
 
-void compile(const CompileOptions& o) {
+// A folder is easily taken for a source file.
+std::string folder_problem(const std::string& folder) {
+  for (const char* extension : {".c", ".h", ".cpp", ".onnx", ".tflite"}) {
+    if (folder.ends_with(extension)) {
+      return fmt::format(
+          "must be a folder, which receives model.c and model.h, "
+          "got '{}'",
+          folder);
+    }
+  }
+  return "";
+}
+
+void compile_model(const CompileOptions& o) {
   warn_of_untrained(o.from);
   const Model model = read_model(o.from);
   const io::CReport report =
@@ -85,7 +98,8 @@ void add_compile(CommandLine& program) {
       .add("-o,--output,folder", o.folder,
            "output folder, as argument or with -o")
       .type("DIR")
-      .required();
+      .required()
+      .check(folder_problem);
   command
       .add("--name", o.name,
            "prefix of functions and, in capitals, of macros (default: net)")
@@ -102,7 +116,7 @@ void add_compile(CommandLine& program) {
       .type("N");
   command.add_flag("--json", o.json, "print JSON");
   command.set_footer(kCompileNotes);
-  command.when_chosen([options] { compile(*options); });
+  command.when_chosen([options] { compile_model(*options); });
 }
 
 }  // namespace octet::program

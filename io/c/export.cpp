@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
@@ -17,10 +19,8 @@
 #include "source.h"
 #include "unique_names.h"
 
-namespace octet::io {
+namespace octet::io::c {
 namespace {
-
-using namespace c;
 
 // Selects the instruction set without fused multiply-add, like portable C.
 class BaselineIsa {
@@ -263,9 +263,31 @@ CReport report_of(const CNetwork& net, const CNames& names,
   return report;
 }
 
-}  // namespace
+// Sizes and offsets are 32-bit integers, sources of repeated pixels 16-bit.
+void check_sizes(const CNetwork& net) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  int64_t largest = net.arena;
+  for (const PortableBuffer& buffer : net.program.buffers) {
+    largest = std::max(largest, bytes_of(buffer));
+  }
+  for (const PortableStep& step : net.program.steps) {
+    if (const auto* linear = std::get_if<PortableLinear>(&step.what)) {
+      largest = std::max(largest, 4 * std::ssize(linear->weights));
+    } else if (const auto* nearest = std::get_if<PortableNearest>(&step.what)) {
+      const PortableBuffer& x = net.buffer(nearest->x);
+      if (std::max(x.h, x.w) > std::numeric_limits<int16_t>::max()) {
+        largest = kMost + 1;
+      }
+    }
+  }
+  if (largest <= kMost) return;
+  throw UnsupportedError("size_limit", "C code",
+                         fmt::format("weights and values have at most {} "
+                                     "bytes each, got {}",
+                                     kMost, largest));
+}
 
-CCode to_c(const Model& model, const COptions& options) {
+CCode generate(const Model& model, const COptions& options) {
   check_options(options);
   check_shapes(model);
   const BaselineIsa baseline;
@@ -282,6 +304,7 @@ CCode to_c(const Model& model, const COptions& options) {
   simplify(program);
   if (options.requantize == Requantize::fixed) check_fixed(program);
   const CNetwork net = place_buffers(std::move(program));
+  check_sizes(net);
 
   CNames names{.prefix = options.name,
                .macros = options.name,
@@ -311,6 +334,15 @@ CCode to_c(const Model& model, const COptions& options) {
                    options.requantize)});
   }
   return code;
+}
+
+}  // namespace
+}  // namespace octet::io::c
+
+namespace octet::io {
+
+CCode to_c(const Model& model, const COptions& options) {
+  return c::generate(model, options);
 }
 
 CReport export_c(const Model& model, const std::filesystem::path& folder,

@@ -146,6 +146,8 @@ class SourceWriter {
   // The same for integers. x, linear: the scaled value.
   std::string fixed_epilogue(const PortableEpilogue& e, int x,
                              const PortableLinear* linear);
+  // Size of the structure with 32-bit pointers.
+  int64_t epilogue_bytes() const { return fixed() ? 76 : 76 + 12 * outputs_; }
   // Adds a local variable with the addresses of a step, and a call.
   void add_call(const std::string& function, const std::string& arguments,
                 int x, const PortableEpilogue& e, int multiplier);

@@ -104,6 +104,7 @@ void SourceWriter::write(const PortableLinear& s) {
       p_, name, descriptor(s.x), y.h, y.w, y.c, s.kernel.h, s.kernel.w,
       s.strides.h, s.strides.w, s.dilation.h, s.dilation.w, s.top, s.left, in,
       out, stored, epilogue);
+  flash_ += 60 + (fixed() ? 0 : 4) + epilogue_bytes();
   const std::string function = fmt::format(
       "{}_{}", depthwise ? "depthwise" : "conv", integer ? "s8" : "f32");
   use(depthwise ? (integer ? Kernel::depthwise_s8 : Kernel::depthwise_f32)
@@ -119,6 +120,7 @@ void SourceWriter::write(const PortableEvaluate& s) {
   const std::string name = unique_.add(fmt::format("{}_{}_step", p_, ident_));
   constants_ +=
       fmt::format("static const {}_epilogue {} = {};\n", p_, name, epilogue);
+  flash_ += epilogue_bytes();
   add_call("evaluate", fmt::format("&{}, &{}", descriptor(s.x), name), s.x,
            s.epilogue, s.multiplier);
 }
@@ -131,6 +133,7 @@ void SourceWriter::write(const PortablePool& s) {
       p_, name, descriptor(s.x), descriptor(s.y), s.kernel.h, s.kernel.w,
       s.strides.h, s.strides.w, s.dilation.h, s.dilation.w, s.top, s.left,
       s.zeros_top, s.zeros_bottom, s.zeros_left, s.zeros_right);
+  flash_ += 56;
   const bool integer = buffer(s.y).quant.has_value();
   const char* function = !s.maximum ? "average_pool"
                          : integer  ? "max_pool_s8"

@@ -151,7 +151,7 @@ std::string header_text(const CNetwork& net, const CNames& names) {
       "#define {0}_ERROR_NULL (-1)      /* a pointer is null */\n"
       "#define {0}_ERROR_ALIGNMENT (-2) /* address of the arena */\n"
       "#define {0}_ERROR_SIZE (-3)      /* the arena is too small */\n\n",
-      m, std::max<int64_t>(net.arena, 1));
+      m, std::max(net.arena, kArenaAlignment));
   text += fmt::format(
       "/* Computes the outputs of a sample. Returns {}_OK or an error. */\n"
       "{};\n\n/* Returns {}_OK if an arena of `bytes` bytes can be used, or an "

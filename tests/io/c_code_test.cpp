@@ -132,6 +132,19 @@ TEST_F(CCodeTest, SeveralInputsAndOutputsHaveTheirNames) {
   EXPECT_THAT(header, HasSubstr("#define EYES_ARENA_BYTES "));
 }
 
+// The network of MLPerf Tiny for anomaly detection.
+TEST_F(CCodeTest, AutoencodersEqualTheModel) {
+  const auto x = input({640});
+  auto y = x;
+  for (const int64_t units : {128, 128, 128, 128, 8, 128, 128, 128, 128}) {
+    y = ReLU()(BatchNormalization()(Dense({.units = units})(y)));
+  }
+  const Model model(x, Dense({.units = 640})(y));
+  expect_same_bits(quantized(model));
+  EXPECT_EQ(report_.arena, 2 * 128 + 16);
+  EXPECT_EQ(report_.multiply_adds, 264192);
+}
+
 TEST_F(CCodeTest, SmallNetworksEqualTheModel) {
   const auto x = input({1, 1, 1});
   expect_same_bits(quantized(Model(

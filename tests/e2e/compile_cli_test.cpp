@@ -1,0 +1,193 @@
+// octet compile: C code on this machine and on emulated ones.
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/data.h>
+#include <octet/io/json.h>
+#include <octet/octet.h>
+
+#include "../testdata.h"
+#include "octet_command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const char* const kMicrocontroller =
+    OCTET_SOURCE_DIR "/examples/microcontroller";
+
+// A machine that runs generated code: `build` makes `program` of model.c and
+// model_test.c.
+struct CTarget {
+  std::string name, compiler, emulator, build, run;
+};
+
+std::vector<CTarget> c_targets() {
+  const std::string flags =
+      "-std=c99 -O2 -Wall -Wextra -Wconversion -pedantic -Werror ";
+  const auto cortex = [&](const std::string& name, const std::string& cpu,
+                          const std::string& board) {
+    const std::string machine = fmt::format("-mcpu={} -mthumb ", cpu);
+    return CTarget{
+        name, "arm-none-eabi-gcc", "qemu-system-arm",
+        fmt::format("arm-none-eabi-gcc {0}{1}-c model.c -o model.o && "
+                    "arm-none-eabi-gcc {1}-O2 --specs=rdimon.specs -T "
+                    "{2}/qemu/link.ld {2}/qemu/startup.c model.o model_test.c "
+                    "-o program",
+                    flags, machine, kMicrocontroller),
+        fmt::format("qemu-system-arm -M {} -nographic -semihosting -kernel "
+                    "program </dev/null",
+                    board)};
+  };
+  const auto user = [&](const std::string& name, const std::string& compiler,
+                        const std::string& emulator) {
+    return CTarget{name, compiler, emulator,
+                   fmt::format("{} {}-static model.c model_test.c -o program",
+                               compiler, flags),
+                   emulator + " ./program"};
+  };
+  return {
+      cortex("Cortex-M4", "cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16",
+             "mps2-an386"),
+      cortex("Cortex-M55", "cortex-m55 -mfloat-abi=hard", "mps3-an547"),
+      user("RISC-V 64", "riscv64-linux-gnu-gcc", "qemu-riscv64"),
+      user("PowerPC, big-endian", "powerpc-linux-gnu-gcc", "qemu-ppc"),
+      {"clang", "clang-16", "true",
+       "clang-16 " + flags + "model.c model_test.c -o program", "./program"},
+      {"sanitizers", "cc", "true",
+       "cc " + flags +
+           "-g -fsanitize=address,undefined -fno-sanitize-recover "
+           "model.c model_test.c -o program",
+       "./program"}};
+}
+
+bool exists(const std::string& program) {
+  return run_command("command -v " + program).exit_code == 0;
+}
+
+// Quantizes and compiles a model into folder/c.
+void compile_int8(const TempFolder& folder, const std::string& model,
+                  const std::string& samples) {
+  const std::string onnx = quoted(folder / "int8.onnx");
+  const CommandResult quantized = run_octet("quantize " + model + " --data " +
+                                            samples + " --accept -o " + onnx);
+  ASSERT_EQ(quantized.exit_code, 0) << quantized.output;
+  const CommandResult compiled =
+      run_octet("compile " + onnx + " -o " + quoted(folder / "c"));
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.output;
+}
+
+// Runs a command in folder/c.
+CommandResult in_c(const TempFolder& folder, const std::string& command) {
+  return run_command("cd " + quoted(folder / "c") + " && " + command);
+}
+
+std::string noise_file(const TempFolder& folder, const Shape& shape) {
+  Tensor x(shape);
+  Rng rng(5);
+  rng.fill_normal(x, 0.0f, 1.0f);
+  io::write_npy(folder / "x.npy", x);
+  return quoted(folder / "x.npy");
+}
+
+TEST(OctetCompile, WritesCodeThatEqualsTheModel) {
+  const TempFolder folder;
+  compile_int8(folder, "zoo:ds_cnn", noise_file(folder, {16, 49, 10, 1}));
+  const CommandResult result =
+      in_c(folder,
+           "cmake -S . -B build >/dev/null && cmake --build build "
+           ">/dev/null && build/net_test");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.output, "net: 4 of 4 golden outputs are equal\n");
+  const CommandResult json =
+      run_octet("compile --json " + quoted(folder / "int8.onnx") + " -o " +
+                quoted(folder / "c"));
+  const Config report = json.json();
+  EXPECT_EQ(report.at("arena").as_int(), 16000);
+  EXPECT_EQ(report.at("multiply_adds").as_int(), 2656768);
+}
+
+TEST(OctetCompile, RejectsNamesAndModels) {
+  const TempFolder folder;
+  const std::string out = " -o " + quoted(folder / "c");
+  const auto failure = [&](const std::string& arguments) {
+    return run_octet("compile " + arguments + out).failure;
+  };
+  EXPECT_EQ(failure("zoo:lenet --name 2nd"), (Failure{"invalid_name", "name"}));
+  EXPECT_EQ(failure("zoo:unet"), (Failure{"no_c_form", "C code"}));
+  EXPECT_EQ(failure("zoo:lenet --requantize fixed"),
+            (Failure{"not_integer", "requantize"}));
+  EXPECT_FALSE(std::filesystem::exists(folder / "c"));
+  EXPECT_EQ(run_octet("compile zoo:lenet -o net.c").exit_code, 2);
+}
+
+class OctetCompileTargets : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(OctetCompileTargets, GivesTheSameBytesOnAllMachines) {
+  const std::string model = GetParam();
+  const TempFolder folder;
+  if (model == "kws") {
+    if (!std::filesystem::exists(testdata("kws01"))) {
+      GTEST_SKIP() << testdata() << ": no shared test data";
+    }
+    compile_int8(folder, quoted(testdata("models/kws_ref_model_converted.h5")),
+                 noise_file(folder, {16, 49, 10, 1}));
+  } else {
+    const Shape shape = zoo::make(model).inputs()[0].shape();
+    compile_int8(folder, "zoo:" + model, noise_file(folder, shape.with(0, 8)));
+  }
+  std::string absent;
+  for (const CTarget& target : c_targets()) {
+    if (!exists(target.compiler) || !exists(target.emulator)) {
+      absent += " " + target.name;
+      continue;
+    }
+    const CommandResult built = in_c(folder, target.build);
+    ASSERT_EQ(built.exit_code, 0) << target.name << built.output;
+    EXPECT_THAT(in_c(folder, target.run).output,
+                HasSubstr("net: 4 of 4 golden outputs are equal"))
+        << target.name;
+  }
+  if (!absent.empty()) GTEST_SKIP() << "no compiler or emulator for" << absent;
+}
+
+INSTANTIATE_TEST_SUITE_P(Slow, OctetCompileTargets,
+                         ::testing::Values("kws", "ds_cnn", "resnet8",
+                                           "mobilenet_v1_025"));
+
+TEST(SlowMicrocontroller, PrintsTheWords) {
+  for (const char* program : {"arm-none-eabi-gcc", "qemu-system-arm"}) {
+    if (!exists(program)) GTEST_SKIP() << program << " is not installed";
+  }
+  const std::filesystem::path features =
+      testdata("kws01/features_int8_1000x49x10.bin");
+  if (!std::filesystem::exists(features)) {
+    GTEST_SKIP() << testdata() << ": no shared test data";
+  }
+  const TempFolder folder;
+  const std::string bytes = read_file(features);
+  Tensor x({200, 49, 10, 1});
+  for (size_t i = 0; i < x.f32().size(); ++i) {
+    x.f32()[i] =
+        0.5847029f * static_cast<float>(static_cast<int8_t>(bytes[i]) - 83);
+  }
+  io::write_npy(folder / "x.npy", x);
+  const CommandResult result = run_command(fmt::format(
+      "OCTET={}/octet {}/keyword_spotting.sh {} {} {} {}", OCTET_BIN,
+      kMicrocontroller, quoted(testdata("models/kws_ref_model_converted.h5")),
+      quoted(folder / "x.npy"), quoted(features), quoted(folder / "out")));
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(
+      result.output,
+      AllOf(HasSubstr("recording 0: stop\n"), HasSubstr("recording 1: left\n"),
+            HasSubstr("recording 2: right\n"), HasSubstr("recording 3: up\n")));
+}
+
+}  // namespace
+}  // namespace octet
