@@ -24,6 +24,9 @@ std::string replaced(std::string_view text, const Words& words) {
   return result;
 }
 
+constexpr const char* kRescaledSum = "(float)sum * p->rescale[k]";
+constexpr const char* kRescaledSums = "(float)sums[n] * p->rescale[k + n]";
+
 std::string text_of(Kernel kernel, bool fixed) {
   switch (kernel) {
     case Kernel::value:
@@ -36,35 +39,22 @@ std::string text_of(Kernel kernel, bool fixed) {
       return std::string(kScaled);
     case Kernel::epilogue:
       return std::string(fixed ? kFixedEpilogue : kEpilogue);
+    case Kernel::dot:
+      return std::string(kDot);
     case Kernel::convolution:
       return fixed ? replaced(kConvolution, {{kRescale, ""}})
                    : std::string(kConvolution);
     case Kernel::pool:
       return std::string(kPool);
     case Kernel::conv_s8:
-    case Kernel::depthwise_s8: {
-      const Words words{
-          {"TYPE", "s8"},
-          {"WEIGHT", "int8_t"},
-          {"SUM", "int32_t"},
-          {"RESULT", fixed ? "sum" : "(float)sum * p->rescale[k]"},
-          {"LOAD(at + c)", "(((const int8_t*)d->x)[at + c] - b->zero)"},
-          {"LOAD((y * b->w + x) * b->pixel + channel)",
-           "(((const int8_t*)d->x)[(y * b->w + x) * b->pixel + "
-           "channel] - b->zero)"}};
-      return replaced(kernel == Kernel::conv_s8 ? kConvLoops : kDepthwiseLoops,
-                      words);
-    }
+      return replaced(kConvS8, {{"RESULT", fixed ? "sum" : kRescaledSum}});
+    case Kernel::depthwise_s8:
+      return replaced(kDepthwiseS8,
+                      {{"RESULT", fixed ? "sums[n]" : kRescaledSums}});
     case Kernel::conv_f32:
-    case Kernel::depthwise_f32: {
-      const Words words{{"TYPE", "f32"},
-                        {"WEIGHT", "float"},
-                        {"SUM", "float"},
-                        {"RESULT", "sum"},
-                        {"LOAD(", "@_value(b, d->x, "}};
-      return replaced(kernel == Kernel::conv_f32 ? kConvLoops : kDepthwiseLoops,
-                      words);
-    }
+      return std::string(kConvF32);
+    case Kernel::depthwise_f32:
+      return std::string(kDepthwiseF32);
     case Kernel::evaluate:
       return std::string(fixed ? kFixedEvaluate : kEvaluate);
     case Kernel::max_pool_s8:
@@ -108,6 +98,8 @@ std::string text_of(Kernel kernel, bool fixed) {
 std::vector<Kernel> fixed_needs_of(Kernel kernel) {
   switch (kernel) {
     case Kernel::conv_s8:
+      return {Kernel::scaled, Kernel::dot, Kernel::epilogue,
+              Kernel::convolution};
     case Kernel::depthwise_s8:
       return {Kernel::scaled, Kernel::epilogue, Kernel::convolution};
     case Kernel::evaluate:
@@ -127,6 +119,8 @@ std::vector<Kernel> fixed_needs_of(Kernel kernel) {
 std::vector<Kernel> needs_of(Kernel kernel) {
   switch (kernel) {
     case Kernel::conv_s8:
+      return {Kernel::value, Kernel::quantized, Kernel::dot, Kernel::epilogue,
+              Kernel::convolution};
     case Kernel::depthwise_s8:
     case Kernel::conv_f32:
     case Kernel::depthwise_f32:

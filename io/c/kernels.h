@@ -12,6 +12,7 @@ enum class Kernel {
   value,        ///< real value of an element
   quantized,    ///< quantized value
   put,          ///< stores a value
+  dot,          ///< sums of int8 products
   scaled,       ///< products with fixed-point factors
   epilogue,     ///< epilogue and store
   convolution,  ///< parameters

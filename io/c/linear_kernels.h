@@ -171,28 +171,77 @@ typedef struct {
 } @_conv;
 )";
 
-// sum += x * weight. TYPE, WEIGHT, SUM, LOAD() and RESULT are replaced.
-inline constexpr std::string_view kConvLoops = R"(
-static void @_conv_TYPE(const @_conv* p, const @_data* d) {
+inline constexpr std::string_view kDot = R"(
+/* Sum of (x[i] - zero) * w[i]. */
+#if defined(__ARM_FEATURE_DSP)
+#include <arm_acle.h>
+static int32_t @_dot(const int8_t* x, const int8_t* w, int32_t n,
+                     int32_t zero) {
+  const uint32_t half = (uint32_t)(-zero) & 0xffffu;
+  const int16x2_t offset = (int16x2_t)(half << 16 | half);
+  int32_t sum = 0, i;
+  for (i = 0; i + 4 <= n; i += 4) {
+    uint32_t a, b;
+    memcpy(&a, x + i, sizeof(a));
+    memcpy(&b, w + i, sizeof(b));
+    sum = __smlad(__sxtab16(offset, (int8x4_t)a), __sxtb16((int8x4_t)b), sum);
+    sum = __smlad(__sxtab16(offset, (int8x4_t)(a >> 8)),
+                  __sxtb16((int8x4_t)(b >> 8)), sum);
+  }
+  for (; i < n; ++i) {
+    sum += (x[i] - zero) * w[i];
+  }
+  return sum;
+}
+#else
+static int32_t @_dot(const int8_t* x, const int8_t* w, int32_t n,
+                     int32_t zero) {
+  int32_t sum = 0, i;
+  for (i = 0; i < n; ++i) {
+    sum += (x[i] - zero) * w[i];
+  }
+  return sum;
+}
+#endif
+)";
+
+// RESULT is replaced. The taps of a row are contiguous unless channels are in
+// groups, part of a concatenation or dilated.
+inline constexpr std::string_view kConvS8 = R"(
+static void @_conv_s8(const @_conv* p, const @_data* d) {
   const @_buffer* b = p->x;
-  int32_t row, col, k, i, j, c;
+  const int joined = p->dilation_w == 1 && b->pixel == p->in;
+  const int32_t row_weights = p->kernel_w * p->in;
+  int32_t row, col, k, i, j;
   for (row = 0; row < p->h; ++row) {
     for (col = 0; col < p->w; ++col) {
-      const WEIGHT* weights = (const WEIGHT*)p->weights;
+      const int8_t* weights = (const int8_t*)p->weights;
+      const int32_t left = col * p->stride_w - p->left;
+      const int32_t first = left < 0 ? -left : 0;
+      const int32_t last =
+          p->kernel_w < b->w - left ? p->kernel_w : b->w - left;
       for (k = 0; k < p->c; ++k) {
-        const int32_t group = k / p->out * p->in;
-        SUM sum = 0;
-        for (i = 0; i < p->kernel_h; ++i) {
+        const int8_t* from = (const int8_t*)d->x + k / p->out * p->in;
+        int32_t sum = 0;
+        for (i = 0; i < p->kernel_h; ++i, weights += row_weights) {
           const int32_t y = row * p->stride_h + i * p->dilation_h - p->top;
-          for (j = 0; j < p->kernel_w; ++j) {
-            const int32_t x = col * p->stride_w + j * p->dilation_w - p->left;
-            if (y >= 0 && y < b->h && x >= 0 && x < b->w) {
-              const int32_t at = (y * b->w + x) * b->pixel + group;
-              for (c = 0; c < p->in; ++c) {
-                sum += LOAD(at + c) * weights[c];
-              }
+          if (y < 0 || y >= b->h) {
+            continue;
+          }
+          if (joined != 0) {
+            if (first < last) {
+              sum += @_dot(from + (y * b->w + left + first) * b->pixel,
+                           weights + first * p->in, (last - first) * p->in,
+                           b->zero);
             }
-            weights += p->in;
+            continue;
+          }
+          for (j = 0; j < p->kernel_w; ++j) {
+            const int32_t x = left + j * p->dilation_w;
+            if (x >= 0 && x < b->w) {
+              sum += @_dot(from + (y * b->w + x) * b->pixel,
+                           weights + j * p->in, p->in, b->zero);
+            }
           }
         }
         @_store(&p->epilogue, d, row, col, k, RESULT);
@@ -202,16 +251,91 @@ static void @_conv_TYPE(const @_conv* p, const @_data* d) {
 }
 )";
 
-inline constexpr std::string_view kDepthwiseLoops = R"(
-static void @_depthwise_TYPE(const @_conv* p, const @_data* d) {
+// RESULT is replaced. Eight channels share the bounds of a tap.
+inline constexpr std::string_view kDepthwiseS8 = R"(
+static void @_depthwise_s8(const @_conv* p, const @_data* d) {
   const @_buffer* b = p->x;
-  const WEIGHT* weights = (const WEIGHT*)p->weights;
+  const int8_t* weights = (const int8_t*)p->weights;
+  int32_t row, col, k, i, j, n;
+  for (row = 0; row < p->h; ++row) {
+    for (col = 0; col < p->w; ++col) {
+      for (k = 0; k < p->c; k += 8) {
+        const int32_t count = p->c - k < 8 ? p->c - k : 8;
+        int32_t sums[8] = {0};
+        for (i = 0; i < p->kernel_h; ++i) {
+          const int32_t y = row * p->stride_h + i * p->dilation_h - p->top;
+          if (y < 0 || y >= b->h) {
+            continue;
+          }
+          for (j = 0; j < p->kernel_w; ++j) {
+            const int32_t x = col * p->stride_w + j * p->dilation_w - p->left;
+            const int8_t *from, *by;
+            if (x < 0 || x >= b->w) {
+              continue;
+            }
+            from = (const int8_t*)d->x + (y * b->w + x) * b->pixel;
+            by = weights + (i * p->kernel_w + j) * p->c + k;
+            if (p->out == 1) {
+              for (n = 0; n < count; ++n) {
+                sums[n] += (from[k + n] - b->zero) * by[n];
+              }
+            } else {
+              for (n = 0; n < count; ++n) {
+                sums[n] += (from[(k + n) / p->out] - b->zero) * by[n];
+              }
+            }
+          }
+        }
+        for (n = 0; n < count; ++n) {
+          @_store(&p->epilogue, d, row, col, k + n, RESULT);
+        }
+      }
+    }
+  }
+}
+)";
+
+// A single chain of sums, as in Octet.
+inline constexpr std::string_view kConvF32 = R"(
+static void @_conv_f32(const @_conv* p, const @_data* d) {
+  const @_buffer* b = p->x;
+  int32_t row, col, k, i, j, c;
+  for (row = 0; row < p->h; ++row) {
+    for (col = 0; col < p->w; ++col) {
+      const float* weights = (const float*)p->weights;
+      for (k = 0; k < p->c; ++k) {
+        const int32_t group = k / p->out * p->in;
+        float sum = 0.0f;
+        for (i = 0; i < p->kernel_h; ++i) {
+          const int32_t y = row * p->stride_h + i * p->dilation_h - p->top;
+          for (j = 0; j < p->kernel_w; ++j) {
+            const int32_t x = col * p->stride_w + j * p->dilation_w - p->left;
+            if (y >= 0 && y < b->h && x >= 0 && x < b->w) {
+              const int32_t at = (y * b->w + x) * b->pixel + group;
+              for (c = 0; c < p->in; ++c) {
+                sum += @_value(b, d->x, at + c) * weights[c];
+              }
+            }
+            weights += p->in;
+          }
+        }
+        @_store(&p->epilogue, d, row, col, k, sum);
+      }
+    }
+  }
+}
+)";
+
+inline constexpr std::string_view kDepthwiseF32 = R"(
+static void @_depthwise_f32(const @_conv* p, const @_data* d) {
+  const @_buffer* b = p->x;
+  const float* weights = (const float*)p->weights;
   int32_t row, col, k, i, j;
   for (row = 0; row < p->h; ++row) {
     for (col = 0; col < p->w; ++col) {
       for (k = 0; k < p->c; ++k) {
         const int32_t channel = k / p->out;
-        SUM sum = 0;
+        float sum = 0.0f;
         for (i = 0; i < p->kernel_h; ++i) {
           const int32_t y = row * p->stride_h + i * p->dilation_h - p->top;
           if (y < 0 || y >= b->h) {
@@ -220,12 +344,12 @@ static void @_depthwise_TYPE(const @_conv* p, const @_data* d) {
           for (j = 0; j < p->kernel_w; ++j) {
             const int32_t x = col * p->stride_w + j * p->dilation_w - p->left;
             if (x >= 0 && x < b->w) {
-              sum += LOAD((y * b->w + x) * b->pixel + channel) *
+              sum += @_value(b, d->x, (y * b->w + x) * b->pixel + channel) *
                      weights[(i * p->kernel_w + j) * p->c + k];
             }
           }
         }
-        @_store(&p->epilogue, d, row, col, k, RESULT);
+        @_store(&p->epilogue, d, row, col, k, sum);
       }
     }
   }
