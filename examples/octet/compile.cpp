@@ -71,13 +71,12 @@ std::string folder_problem(const std::string& folder) {
 }
 
 void compile_model(const CompileOptions& o) {
+  const io::COptions options{.name = o.name,
+                             .requantize = io::requantize_named(o.requantize),
+                             .golden = o.golden};
   warn_of_untrained(o.from);
-  const Model model = read_model(o.from);
   const io::CReport report =
-      io::export_c(model, o.folder,
-                   {.name = o.name,
-                    .requantize = io::requantize_named(o.requantize),
-                    .golden = o.golden});
+      io::export_c(read_model(o.from), o.folder, options);
   if (o.json) return print(io::to_json(config_of(report)) + "\n");
   print(report.to_string() +
         fmt::format("{}: model.h, model.c, model_test.c, CMakeLists.txt, "

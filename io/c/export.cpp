@@ -65,20 +65,6 @@ void check_options(const COptions& options) {
   }
 }
 
-void check_shapes(const Model& model) {
-  for (const SymbolicTensor& input : model.inputs()) {
-    const Shape& shape = input.shape();
-    for (int axis = 1; axis < shape.rank(); ++axis) {
-      if (shape[axis] >= 1) continue;
-      throw ValueError(
-          "unknown_size", fmt::format("input '{}'", input.node->layer->name()),
-          fmt::format("has sizes that are unknown: {}. Hint: give the shape "
-                      "when loading the model",
-                      shape.to_string()));
-    }
-  }
-}
-
 // Lists everything that has no C form.
 void check_steps(const PortableProgram& program) {
   std::vector<std::string> reasons;
@@ -111,7 +97,7 @@ void check_fixed(const PortableProgram& program) {
   throw UnsupportedError(
       "not_integer", "requantize",
       fmt::format("'fixed' needs INT8 values everywhere, but {}. Hint: "
-                  "'float' accepts float values between layers",
+                  "quantize inputs and outputs of all layers, or use 'float'",
                   fmt::join(found, "; ")));
 }
 
@@ -289,7 +275,6 @@ void check_sizes(const CNetwork& net) {
 
 CCode generate(const Model& model, const COptions& options) {
   check_options(options);
-  check_shapes(model);
   const BaselineIsa baseline;
   PortableProgram program;
   {

@@ -1,7 +1,6 @@
 // C99 source of a quantized model, for microcontrollers: weights and code
 // without allocator, operating system or library.
 //
-//   const quant::Model int8 = ...;
 //   const io::CReport report = io::export_c(int8, "firmware/net");
 //
 // docs/guides/microcontrollers.md shows the files and how to build them.
@@ -20,7 +19,9 @@ namespace octet::io {
 /// Arithmetic between the sums of a layer and its INT8 outputs.
 enum class Requantize {
   floating,  ///< float32: bit-identical to the model; needs an FPU to be fast
-  fixed,     ///< 32-bit integers, as in TensorFlow Lite
+  /// 32-bit integers: bit-identical to TensorFlow Lite Micro. Needs INT8 values
+  /// everywhere, inputs and outputs included.
+  fixed,
 };
 
 /// Returns "float" or "fixed".
@@ -79,10 +80,11 @@ struct CCode {
 /// call in an arena that the caller provides. Inputs and outputs are INT8 if
 /// the model quantizes them, otherwise float.
 /// The golden outputs are the model's on the instruction set `baseline`, which
-/// is active meanwhile: no other thread may use Octet.
-/// Throws: UnsupportedError listing all steps without a C form; ValueError for
-/// a name that is no C identifier, inputs of unknown size, and weights that are
-/// not finite.
+/// is active meanwhile: no other thread may use Octet. Those of the fixed form
+/// come from a reference of its arithmetic.
+/// Throws: UnsupportedError listing all steps without a C form, and for values
+/// above 2 GiB; ValueError for a name that is no C identifier, and weights that
+/// are not finite; as Model::compile().
 CCode to_c(const Model& model, const COptions& options = {});
 
 /// Writes the files of to_c() into `folder`, which is created. Throws: as
