@@ -1,5 +1,5 @@
 // octet compile: C99 source for microcontrollers.
-#include <filesystem>
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -7,6 +7,7 @@
 
 #include <octet/io/c_code.h>
 #include <octet/io/json.h>
+#include <octet/runtime/error.h>
 
 #include "../program.h"
 #include "commands.h"
@@ -77,6 +78,14 @@ void compile_model(const CompileOptions& o) {
   warn_of_untrained(o.from);
   const io::CReport report =
       io::export_c(read_model(o.from), o.folder, options);
+  const auto is_int8 = [](const io::CLayer& layer) {
+    return layer.output.starts_with("int8");
+  };
+  if (std::ranges::none_of(report.layers, is_int8)) {
+    warn("not_quantized", o.from.what,
+         "has no INT8 values, so the code computes in float. Hint: octet "
+         "quantize");
+  }
   if (o.json) return print(io::to_json(config_of(report)) + "\n");
   print(report.to_string() +
         fmt::format("{}: model.h, model.c, model_test.c, CMakeLists.txt, "
@@ -110,7 +119,7 @@ void add_compile(CommandLine& program) {
            "models with INT8 values everywhere (default: float)")
       .type("float|fixed");
   command
-      .add("--golden", o.golden, 0, 1000,
+      .add("--golden", o.golden, 1, 1000,
            "number of inputs in model_test.c (default: 4)")
       .type("N");
   command.add_flag("--json", o.json, "print JSON");

@@ -59,9 +59,9 @@ void check_c_name(const std::string& name) {
 
 void check_options(const COptions& options) {
   check_c_name(options.name);
-  if (options.golden < 0) {
+  if (options.golden < 1) {
     throw ValueError("out_of_range", "golden",
-                     fmt::format("must be at least 0, got {}", options.golden));
+                     fmt::format("must be at least 1, got {}", options.golden));
   }
 }
 
@@ -312,12 +312,10 @@ CCode generate(const Model& model, const COptions& options) {
                 {"model.c", source.text},
                 {"CMakeLists.txt", cmake_text(names)},
                 {"report.txt", code.report.to_string()}};
-  if (options.golden > 0) {
-    code.files.push_back(
-        {"model_test.c",
-         test_text(net, names, golden_samples(model, net, names, options),
-                   options.requantize)});
-  }
+  code.files.push_back(
+      {"model_test.c",
+       test_text(net, names, golden_samples(model, net, names, options),
+                 options.requantize)});
   return code;
 }
 

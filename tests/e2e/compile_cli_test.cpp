@@ -125,6 +125,8 @@ TEST(OctetCompile, RejectsNamesAndModels) {
             (Failure{"not_integer", "requantize"}));
   EXPECT_FALSE(std::filesystem::exists(folder / "c"));
   EXPECT_EQ(run_octet("compile zoo:lenet -o net.c").exit_code, 2);
+  EXPECT_THAT(run_octet("compile zoo:lenet" + out).output,
+              HasSubstr("has no INT8 values"));
 }
 
 class OctetCompileTargets : public ::testing::TestWithParam<std::string> {};

@@ -278,7 +278,7 @@ TEST(CCodeOptions, RejectsNamesThatAreNoIdentifiers) {
     EXPECT_EQ(failure.subject, "name");
   }
   EXPECT_EQ(
-      failure_of<ValueError>([&] { (void)to_c(model, {.golden = -1}); }).code,
+      failure_of<ValueError>([&] { (void)to_c(model, {.golden = 0}); }).code,
       "out_of_range");
   EXPECT_EQ(failure_of<ValueError>([] { (void)requantize_named("half"); }).code,
             "unknown_name");

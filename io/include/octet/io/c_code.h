@@ -35,7 +35,7 @@ struct COptions {
   /// Prefix of functions and, in capitals, of macros. A C identifier.
   std::string name = "net";
   Requantize requantize = Requantize::floating;
-  /// Number of inputs in model_test.c with outputs that the model computed.
+  /// Number of inputs in model_test.c, >= 1.
   int64_t golden = 4;
 };
 
