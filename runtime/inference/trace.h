@@ -45,8 +45,8 @@ struct LinearCall {
   Tensor rescale;  // factors of integer sums
   autograd::GemmType factor;
   int64_t multiply_adds = 0;
-  // While a ProgramRecorder exists: the unpacked weight and its scales, if it
-  // is quantized.
+  // The unpacked weight, and its scales if it is quantized; only while a
+  // ProgramRecorder exists.
   Tensor multiplied = {}, weight_scale = {};
 };
 
