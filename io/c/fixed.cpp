@@ -103,10 +103,23 @@ class Obstacles {
     for (const float w : with_positive_factors(step).weights) {
       if (w > 127) return "a weight of -128 has a negative factor";
     }
-    for (const int64_t bias : integer_bias(step)) {
-      if (std::abs(bias) > int64_t{1} << 30) return "its bias exceeds int32";
-    }
+    if (largest_sum(step) >= 0x1p31) return "its sums exceed int32";
     return epilogue_obstacle(step.epilogue, nullptr);
+  }
+
+  // Bound of the sums of products and bias.
+  double largest_sum(const PortableLinear& step) const {
+    const PortableQuant& quant = *buffer(step.x).quant;
+    const double most = std::max(-quant.low, quant.high);
+    std::vector<double> sums(step.rescale.size());
+    for (size_t i = 0; i < step.weights.size(); ++i) {
+      sums[i % sums.size()] += std::abs(double{step.weights[i]}) * most;
+    }
+    const std::vector<int64_t> bias = integer_bias(step);
+    for (size_t k = 0; k < bias.size(); ++k) {
+      sums[k] += std::abs(static_cast<double>(bias[k]));
+    }
+    return *std::ranges::max_element(sums);
   }
 
   // `x`: the value, if it is INT8 before the epilogue.

@@ -38,7 +38,7 @@ Model plain_network() {
 }
 
 TEST_F(CCodeTest, QuantizedConvolutionsEqualTheModel) {
-  expect_same_bits(quantized(plain_network()));
+  expect_same_bits(int8_model(plain_network()));
   const std::string header = text("model.h");
   EXPECT_THAT(header, HasSubstr("#define NET_INPUT_SIZE 189\n"));
   EXPECT_THAT(header, HasSubstr("'image', [9,7,3]"));
@@ -72,8 +72,8 @@ TEST_F(CCodeTest, SumsOfBranchesEqualTheModel) {
   y = Conv2D({.filters = 8, .strides = {2, 2}, .padding = Padding::same})(y);
   y = Add()({y, right});
   const Model model(x, GlobalAveragePooling2D()(y));
-  expect_same_bits(quantized(model));
-  expect_same_bits(quantized(model, {.policy = quant::Policy::toolkit}));
+  expect_same_bits(int8_model(model));
+  expect_same_bits(int8_model(model, {.policy = quant::Policy::toolkit}));
   expect_same_bits(model);
 }
 
@@ -92,7 +92,7 @@ TEST_F(CCodeTest, ConcatenationsAndPoolsEqualTheModel) {
   y = UpSampling2D({.size = {2, 2}})(y);
   y = Conv2D({.filters = 4, .dilation_rate = {2, 2}, .groups = 1})(y);
   const Model model(x, y);
-  expect_same_bits(quantized(model));
+  expect_same_bits(int8_model(model));
   expect_same_bits(model);
 }
 
@@ -101,7 +101,7 @@ TEST_F(CCodeTest, GroupsAndMultipliersEqualTheModel) {
   auto y = Conv2D({.filters = 9, .groups = 3})(x);
   y = DepthwiseConv2D({.kernel_size = {2, 2}, .depth_multiplier = 2})(y);
   const Model model(x, LeakyReLU({.negative_slope = 0.1f})(y));
-  expect_same_bits(quantized(model));
+  expect_same_bits(int8_model(model));
   expect_same_bits(model);
 }
 
@@ -112,7 +112,7 @@ TEST_F(CCodeTest, SequencesEqualTheModel) {
   y = MaxPooling1D({.pool_size = 2})(y);
   y = Dense({.units = 7})(y);
   const Model model(x, GlobalAveragePooling1D()(y));
-  expect_same_bits(quantized(model));
+  expect_same_bits(int8_model(model));
   expect_same_bits(model);
 }
 
@@ -124,7 +124,7 @@ TEST_F(CCodeTest, SeveralInputsAndOutputsHaveTheirNames) {
   const auto y =
       Dense({.units = 2, .name = "gaze"})(Flatten()(Concatenate()({a, b})));
   const Model model({left, right}, {y, a});
-  expect_same_bits(quantized(model), {.name = "eyes"});
+  expect_same_bits(int8_model(model), {.name = "eyes"});
   const std::string header = text("model.h");
   EXPECT_THAT(header, HasSubstr("input_left_eye, "));
   EXPECT_THAT(header, HasSubstr("input_right_eye, float* output_gaze, "));
@@ -140,14 +140,14 @@ TEST_F(CCodeTest, AutoencodersEqualTheModel) {
     y = ReLU()(BatchNormalization()(Dense({.units = units})(y)));
   }
   const Model model(x, Dense({.units = 640})(y));
-  expect_same_bits(quantized(model));
+  expect_same_bits(int8_model(model));
   EXPECT_EQ(report_.arena, 2 * 128 + 16);
   EXPECT_EQ(report_.multiply_adds, 264192);
 }
 
 TEST_F(CCodeTest, SmallNetworksEqualTheModel) {
   const auto x = input({1, 1, 1});
-  expect_same_bits(quantized(Model(
+  expect_same_bits(int8_model(Model(
       x, Conv2D({.filters = 1, .kernel_size = {1, 1}, .name = "only"})(x))));
   const auto vector = input({3});
   expect_same_bits(Model(vector, ReLU()(vector)));
@@ -162,7 +162,7 @@ TEST_F(CCodeTest, NamesOfLayersAreNoCode) {
 }
 
 TEST_F(CCodeTest, ResultsDoNotDependOnTheInstructionSet) {
-  const Model model = quantized(plain_network());
+  const Model model = int8_model(plain_network());
   const Isa before = active_isa();
   const std::string code = to_c(model).files.at(1).contents;
   EXPECT_EQ(active_isa(), before);
@@ -236,14 +236,28 @@ TEST_F(CCodeTest, TheFixedFormEqualsItsReference) {
 
 TEST(CCodeRefusals, TheFixedFormListsFloatValues) {
   const Failure failure = failure_of<UnsupportedError>([&] {
-    (void)to_c(quantized(plain_network()), {.requantize = Requantize::fixed});
+    (void)to_c(int8_model(plain_network()), {.requantize = Requantize::fixed});
   });
   EXPECT_EQ(failure.code, "not_integer");
   EXPECT_THAT(failure.message, HasSubstr("'head': the output is float"));
 }
 
+// A bias of 1e9 is 1e9 / (scale * 1/127) units.
+TEST(CCodeRefusals, TheFixedFormRejectsSumsBeyond32Bits) {
+  const auto x = input({2});
+  const Model model(x, Dense({.units = 1,
+                              .kernel_initializer = constant_value(1),
+                              .bias_initializer = constant_value(1e9),
+                              .name = "head"})(x));
+  const Failure failure = failure_of<UnsupportedError>([&] {
+    (void)to_c(fully_quantized(model, 0.03f, 0),
+               {.requantize = Requantize::fixed});
+  });
+  EXPECT_THAT(failure.message, HasSubstr("'head': its sums exceed int32"));
+}
+
 TEST_F(CCodeTest, ErrorsOfArenasAreCodes) {
-  (void)export_c(quantized(plain_network()), folder_.path());
+  (void)export_c(int8_model(plain_network()), folder_.path());
   write_file(folder_ / "errors.c", R"(#include <stdio.h>
 #include "model.h"
 static uint32_t arena[NET_ARENA_BYTES / 4 + 1];
@@ -262,7 +276,7 @@ int main(void) {
 }
 
 TEST_F(CCodeTest, SanitizersFindNothing) {
-  (void)export_c(quantized(plain_network()), folder_.path());
+  (void)export_c(int8_model(plain_network()), folder_.path());
   const CommandResult result =
       run_c(folder_, "-g -fsanitize=address,undefined -fno-sanitize-recover");
   EXPECT_EQ(result.exit_code, 0) << result.output;

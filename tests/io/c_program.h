@@ -28,8 +28,8 @@ inline CommandResult run_c(const TempFolder& folder,
 }
 
 /// Quantizes a model and calibrates it with random samples.
-inline Model quantized(const Model& model,
-                       const quant::QuantizeOptions& options = {}) {
+inline Model int8_model(const Model& model,
+                        const quant::QuantizeOptions& options = {}) {
   Model int8 = quant::quantize_model(model, options);
   std::vector<Variable> inputs;
   Rng rng(3);
