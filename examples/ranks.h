@@ -7,7 +7,7 @@
 
 #include <octet/train/communicator.h>
 
-#include "command_line.h"
+#include "common/command_line.h"
 
 namespace octet::program {
 

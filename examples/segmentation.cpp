@@ -10,8 +10,8 @@
 
 #include <octet/octet.h>
 
-#include "command_line.h"
-#include "program.h"
+#include "common/command_line.h"
+#include "common/program.h"
 
 using namespace octet;
 

@@ -26,8 +26,8 @@
 #include <octet/runtime/file.h>
 #include <octet/runtime/tensor.h>
 
-#include "command_line.h"
-#include "program.h"
+#include "common/command_line.h"
+#include "common/program.h"
 
 namespace octet::program {
 namespace {

@@ -11,9 +11,9 @@
 
 #include <octet/octet.h>
 
-#include "checkpoint_options.h"
-#include "command_line.h"
-#include "program.h"
+#include "common/checkpoint_options.h"
+#include "common/command_line.h"
+#include "common/program.h"
 #include "ranks.h"
 
 using namespace octet;

@@ -6,7 +6,7 @@
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/parallel.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "commands.h"
 #include "random_samples.h"
 #include "read_model.h"

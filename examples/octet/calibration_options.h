@@ -9,7 +9,7 @@
 #include <octet/quant/calibrate.h>
 #include <octet/runtime/dataset.h>
 
-#include "../command_line.h"
+#include "../common/command_line.h"
 
 namespace octet::program {
 

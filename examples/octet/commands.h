@@ -2,7 +2,7 @@
 // options.
 #pragma once
 
-#include "../command_line.h"
+#include "../common/command_line.h"
 
 namespace octet::program {
 

@@ -5,7 +5,7 @@
 #include <octet/io/data.h>
 #include <octet/io/json.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "commands.h"
 #include "comparison_text.h"
 #include "sample_layout.h"

@@ -7,7 +7,7 @@
 #include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "data_options.h"
 
 namespace octet::program {

@@ -9,7 +9,7 @@
 #include <octet/io/json.h>
 #include <octet/runtime/error.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "commands.h"
 #include "read_model.h"
 

@@ -13,7 +13,7 @@
 #include <octet/quant/post_training.h>
 #include <octet/runtime/error.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "commands.h"
 #include "data_options.h"
 #include "engine_files.h"

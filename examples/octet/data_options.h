@@ -11,7 +11,7 @@
 #include <octet/layers/model.h>
 #include <octet/runtime/config.h>
 
-#include "../command_line.h"
+#include "../common/command_line.h"
 #include "read_model.h"
 #include "sample_layout.h"
 

@@ -22,7 +22,7 @@
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/system.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "commands.h"
 
 namespace octet::program {

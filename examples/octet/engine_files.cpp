@@ -19,7 +19,7 @@
 #include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>
 
-#include "../program.h"
+#include "../common/program.h"
 
 namespace octet::program {
 namespace {

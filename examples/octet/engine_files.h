@@ -7,7 +7,7 @@
 #include <octet/io/onnx.h>
 #include <octet/runtime/dataset.h>
 
-#include "../command_line.h"
+#include "../common/command_line.h"
 #include "read_model.h"
 
 namespace octet::program {

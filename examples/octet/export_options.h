@@ -8,7 +8,7 @@
 #include <octet/io/onnx.h>
 #include <octet/layers/model.h>
 
-#include "../command_line.h"
+#include "../common/command_line.h"
 
 namespace octet::program {
 

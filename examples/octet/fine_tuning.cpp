@@ -13,7 +13,7 @@
 #include <octet/train/evaluate.h>
 #include <octet/train/learning_rate.h>
 
-#include "../program.h"
+#include "../common/program.h"
 
 namespace octet::program {
 namespace {

@@ -7,7 +7,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "choice.h"
 #include "commands.h"
 #include "placement_options.h"

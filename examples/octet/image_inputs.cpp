@@ -19,7 +19,7 @@
 #include <octet/io/image.h>
 #include <octet/runtime/error.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "class_order.h"
 #include "image_options.h"
 #include "image_results.h"

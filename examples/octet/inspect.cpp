@@ -9,7 +9,7 @@
 #include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "commands.h"
 #include "list_zoo.h"
 #include "model_text.h"

@@ -11,7 +11,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "choice.h"
 #include "commands.h"
 

@@ -16,7 +16,7 @@
 #include <octet/runtime/error.h>
 #include <octet/train/loss.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "choice.h"
 #include "name_value_args.h"
 

@@ -10,7 +10,7 @@
 #include <octet/quant/patterns.h>
 #include <octet/quant/quantize_model.h>
 
-#include "../command_line.h"
+#include "../common/command_line.h"
 
 namespace octet::program {
 

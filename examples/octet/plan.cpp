@@ -13,7 +13,7 @@
 #include <octet/quant/quantize_model.h>
 #include <octet/runtime/error.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "commands.h"
 #include "placement_options.h"
 #include "read_model.h"

@@ -17,7 +17,7 @@
 #include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "commands.h"
 #include "data_options.h"
 #include "image_inputs.h"

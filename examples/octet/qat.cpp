@@ -22,7 +22,7 @@
 #include <octet/train/callback.h>
 #include <octet/train/qat_preset.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "batch_statistics.h"
 #include "class_order.h"
 #include "commands.h"

@@ -9,7 +9,7 @@
 #include <octet/quant/calibrate.h>
 #include <octet/runtime/error.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "loss_options.h"
 
 namespace octet::program {

@@ -17,7 +17,7 @@
 #include <octet/runtime/dataset.h>
 #include <octet/train/evaluate.h>
 
-#include "../command_line.h"
+#include "../common/command_line.h"
 
 namespace octet::program {
 

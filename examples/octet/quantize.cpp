@@ -15,7 +15,7 @@
 #include <octet/quant/post_training.h>
 #include <octet/runtime/error.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "calibration_options.h"
 #include "class_order.h"
 #include "commands.h"

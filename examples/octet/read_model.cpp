@@ -20,7 +20,7 @@
 #include <octet/runtime/error.h>
 #include <octet/session/detail/session_file.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "name_value_args.h"
 
 namespace octet::program {

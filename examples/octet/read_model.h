@@ -13,7 +13,7 @@
 #include <octet/layers/model.h>
 #include <octet/runtime/file.h>
 
-#include "../command_line.h"
+#include "../common/command_line.h"
 
 namespace octet::program {
 

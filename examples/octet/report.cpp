@@ -23,7 +23,7 @@
 #include <octet/runtime/system.h>
 #include <octet/train/evaluate.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "choice.h"
 #include "class_order.h"
 #include "commands.h"

@@ -11,7 +11,7 @@
 #include <octet/layers/model.h>
 #include <octet/runtime/dataset.h>
 
-#include "../command_line.h"
+#include "../common/command_line.h"
 
 namespace octet::program {
 

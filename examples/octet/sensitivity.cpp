@@ -11,8 +11,8 @@
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
-#include "../hints.h"
-#include "../program.h"
+#include "../common/hints.h"
+#include "../common/program.h"
 #include "calibration_options.h"
 #include "commands.h"
 #include "data_options.h"

@@ -5,7 +5,7 @@
 
 #include <octet/io/data.h>
 
-#include "../command_line.h"
+#include "../common/command_line.h"
 
 namespace octet::program {
 

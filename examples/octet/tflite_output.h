@@ -6,7 +6,7 @@
 #include <octet/io/onnx.h>
 #include <octet/io/tflite.h>
 
-#include "../command_line.h"
+#include "../common/command_line.h"
 #include "export_options.h"
 #include "placement_options.h"
 

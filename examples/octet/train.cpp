@@ -18,7 +18,7 @@
 #include <octet/runtime/parallel.h>
 #include <octet/train/evaluate.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "batch_statistics.h"
 #include "class_order.h"
 #include "commands.h"

@@ -10,8 +10,8 @@
 #include <octet/io/data.h>
 #include <octet/train/fit.h>
 
-#include "../checkpoint_options.h"
-#include "../command_line.h"
+#include "../common/checkpoint_options.h"
+#include "../common/command_line.h"
 #include "data_options.h"
 
 namespace octet::program {

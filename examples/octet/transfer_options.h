@@ -9,7 +9,7 @@
 #include <octet/io/data.h>
 #include <octet/layers/model.h>
 
-#include "../command_line.h"
+#include "../common/command_line.h"
 #include "training_options.h"
 
 namespace octet::program {

@@ -15,7 +15,7 @@
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
-#include "../program.h"
+#include "../common/program.h"
 #include "commands.h"
 #include "comparison_text.h"
 #include "io_names.h"

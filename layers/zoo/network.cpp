@@ -7,7 +7,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "../checks.h"
+#include "base/checks.h"
 
 namespace octet::zoo {
 namespace {

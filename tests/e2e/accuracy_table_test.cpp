@@ -1,5 +1,5 @@
 // Accuracy gates of qat_accuracy.
-#include "../../examples/accuracy_table.h"
+#include "../../examples/qat_accuracy/accuracy_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Hints of the library on the command line.
-#include "../../examples/hints.h"
+#include "../../examples/common/hints.h"
 
 #include <cctype>
 #include <filesystem>
