@@ -123,10 +123,10 @@ int32_t fixed_tanh(int32_t raw, int integer_bits) {
 }
 
 int input_radius(int integer_bits, int left_shift) {
-  const double most = 1.0 * ((1 << integer_bits) - 1) *
-                      static_cast<double>(int64_t{1} << (31 - integer_bits)) /
-                      static_cast<double>(int64_t{1} << left_shift);
-  return static_cast<int>(std::floor(most));
+  const double most = ((1 << integer_bits) - 1) *
+                      std::ldexp(1.0, 31 - integer_bits - left_shift);
+  constexpr double kLargest = std::numeric_limits<int>::max();
+  return static_cast<int>(std::min(std::floor(most), kLargest));
 }
 
 }  // namespace octet::io::tflite

@@ -119,7 +119,11 @@ Tensor run_softmax(const Node& node) {
   const double scale =
       std::min(double{beta} * double{node.quant(0).scale} * (1 << 26),
                static_cast<double>((int64_t{1} << 31) - 1));
-  input.multiplier = node.multiplier(scale);
+  if (!(scale >= 1)) {
+    throw FormatError("invalid_file", node.name,
+                      "the scale of the input is too small");
+  }
+  input.multiplier = fixed_multiplier(scale, node.rounding);
   input.radius = input_radius(5, input.multiplier.shift);
   for (size_t row = 0; row < static_cast<size_t>(x.size()); row += width) {
     softmax_row(x.data<int8_t>().subspan(row, width),
