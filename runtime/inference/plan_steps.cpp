@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/portable_program.h>
 #include <octet/runtime/error.h>
 
 #include "pixel_pairs.h"
@@ -253,7 +254,8 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
   step.flat = contiguous && upsampling == Size2{1, 1} &&
               step.windows.segments.size() == 1 &&
               step.windows.pixel == x.pixel / unit && x.h == y.h && x.w == y.w;
-  pair_pixels(step, plan_.storages);
+  // A recorded program describes single outputs.
+  if (detail::active_recorder() == nullptr) pair_pixels(step, plan_.storages);
   set_requantization(step);
   for (const Tensor& panel : step.linear.weight.panels) {
     plan_.weights += panel.bytes();
