@@ -287,7 +287,10 @@ CCode generate(const Model& model, const COptions& options) {
   check_sums(program);
   merge_steps(program);
   simplify(program);
-  if (options.requantize == Requantize::fixed) check_fixed(program);
+  if (options.requantize == Requantize::fixed) {
+    use_int8_weights(program);
+    check_fixed(program);
+  }
   const CNetwork net = place_buffers(std::move(program));
   check_sizes(net);
 

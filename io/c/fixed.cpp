@@ -195,6 +195,26 @@ std::vector<int64_t> integer_bias(const PortableLinear& step) {
   return bias;
 }
 
+void use_int8_weights(PortableProgram& program) {
+  for (PortableStep& step : program.steps) {
+    auto* linear = std::get_if<PortableLinear>(&step.what);
+    if (linear == nullptr || !linear->rescale.empty() ||
+        linear->weight_scales.empty()) {
+      continue;
+    }
+    const auto& quant = at(program.buffers, linear->x).quant;
+    if (!quant) continue;
+    const std::vector<float>& scales = linear->weight_scales;
+    for (size_t i = 0; i < linear->weights.size(); ++i) {
+      linear->weights[i] =
+          std::round(linear->weights[i] / scales[i % scales.size()]);
+    }
+    for (const float scale : scales) {
+      linear->rescale.push_back(quant->scale * scale);
+    }
+  }
+}
+
 std::vector<std::string> fixed_obstacles(const PortableProgram& program) {
   return Obstacles(program).run();
 }

@@ -66,6 +66,10 @@ FixedSoftmax fixed_softmax(const PortableBuffer& x);
 std::vector<Tensor> run_fixed(const PortableProgram& program,
                               std::span<const Tensor> inputs);
 
+/// Replaces int8 weights that are multiplied as floats by quantized values if
+/// the input is quantized, too.
+void use_int8_weights(PortableProgram& program);
+
 /// Returns why steps of a simplified program have no fixed form: "'head': its
 /// output is float".
 std::vector<std::string> fixed_obstacles(const PortableProgram& program);

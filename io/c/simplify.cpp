@@ -22,6 +22,7 @@ class Simplification {
     for (const int input : program_.inputs) {
       if (const auto quant = common_quant(input)) set_quant(input, *quant);
     }
+    for (PortableStep& step : program_.steps) select_quantized(step);
     // Pools come after the values that they pool.
     for (size_t i = program_.steps.size(); i-- > 0;) {
       for (const int y : access_of(program_.steps[i]).writes) store_int8(y);
@@ -58,6 +59,32 @@ class Simplification {
 
   void set_quant(int id, const PortableQuant& quant) {
     for (const int member : reshapes_of(id)) buffer(member).quant = quant;
+  }
+
+  // Selected values of a quantized buffer have its parameters.
+  void select_quantized(const PortableStep& step) {
+    int x = -1, y = -1;
+    if (const auto* pool = std::get_if<PortablePool>(&step.what)) {
+      if (!pool->maximum) return;
+      x = pool->x;
+      y = pool->y;
+    } else if (const auto* nearest = std::get_if<PortableNearest>(&step.what)) {
+      x = nearest->x;
+      y = nearest->y;
+    }
+    if (x < 0 || !buffer(x).quant || buffer(y).quant) return;
+    for (const int member : reshapes_of(y)) {
+      if (is_output(member) || is_part(member)) return;
+    }
+    set_quant(y, *buffer(x).quant);
+  }
+
+  // Whether a buffer is part of another, or has parts.
+  bool is_part(int id) {
+    return buffer(id).slice_of >= 0 ||
+           std::ranges::any_of(program_.buffers, [&](const auto& other) {
+             return other.slice_of == id;
+           });
   }
 
   // Returns the parameters by which a step quantizes a buffer that it only

@@ -221,9 +221,9 @@ class PlanConverter {
     linear.rescale = values_of(call.rescale);
     // A scale may apply to several adjacent channels.
     const std::vector<float> scales = values_of(call.weight_scale);
-    for (size_t k = 0; k < linear.rescale.size(); ++k) {
-      linear.weight_scales.push_back(
-          scales[k * scales.size() / linear.rescale.size()]);
+    const auto channels = static_cast<size_t>(call.kernels->output[-1]);
+    for (size_t k = 0; k < channels && !scales.empty(); ++k) {
+      linear.weight_scales.push_back(scales[k * scales.size() / channels]);
     }
     linear.multiply_adds = call.multiply_adds;
     return linear;

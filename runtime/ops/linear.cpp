@@ -246,7 +246,7 @@ Variable trace_linear(std::string_view op, const Variable& x,
       .kernels = k, .weight = {}, .rescale = rescale, .factor = factor};
   if (detail::active_recorder() != nullptr) {
     call.multiplied = multiplied_weight(weight, factor, *k);
-    call.weight_scale = packed.scale;
+    call.weight_scale = int8_weight_scale(weight, k->axis);
   }
   const Size2 upsampling = k->upsampling();
   call.multiply_adds = k->output.size() * (weight.shape().size() / channels) /

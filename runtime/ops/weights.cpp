@@ -296,6 +296,12 @@ Tensor multiplied_weight(const Variable& w, GemmType factor,
   return quantize_weight(on->source, on->qparams, OutputKind::codes);
 }
 
+Tensor int8_weight_scale(const Variable& w, int axis) {
+  const auto on = weight_qparams(w, axis);
+  const bool int8 = on && on->qparams.low >= -128 && on->qparams.high <= 127;
+  return int8 ? on->qparams.scale : Tensor();
+}
+
 Tensor rescale_of(const Expression& x, const Tensor& scale, int64_t channels) {
   if (scale.empty()) return {};
   Tensor result = repeated(scale, channels / scale.size()).clone();

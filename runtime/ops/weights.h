@@ -70,6 +70,10 @@ PackedWeight pack_weight(const Variable& w, autograd::GemmType factor,
 Tensor multiplied_weight(const Variable& w, autograd::GemmType factor,
                          const LinearKernels& kernels);
 
+/// Returns the scale of an int8 weight, per tensor or per output channel (on
+/// `axis`); empty for other weights.
+Tensor int8_weight_scale(const Variable& w, int axis);
+
 /// Whether an input expression is quantized in a way that INT8 kernels support.
 bool is_byte_quantized(const autograd::Expression& x);
 

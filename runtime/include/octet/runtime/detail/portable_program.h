@@ -70,8 +70,9 @@ struct PortableLinear {
   /// [kernel.h,kernel.w,c/groups,k]. Quantized values if `rescale` is not
   /// empty: v = sums of products of quantized values * rescale[k].
   std::vector<float> weights = {};
-  std::vector<float> rescale = {};        ///< [k]
-  std::vector<float> weight_scales = {};  ///< [k], if quantized
+  std::vector<float> rescale = {};  ///< [k]
+  /// [k], of int8 weights, also if they are multiplied as floats.
+  std::vector<float> weight_scales = {};
   int64_t multiply_adds = 0;
   PortableEpilogue epilogue;
 };
