@@ -1,5 +1,6 @@
 // octet compile: C code on this machine and on emulated ones.
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -73,13 +74,15 @@ bool exists(const std::string& program) {
 
 // Quantizes and compiles a model into folder/c.
 void compile_int8(const TempFolder& folder, const std::string& model,
-                  const std::string& samples) {
-  const std::string onnx = quoted(folder / "int8.onnx");
+                  const std::string& samples, bool fixed = false) {
+  const std::string onnx =
+      quoted(folder / (fixed ? "int8.tflite" : "int8.onnx"));
   const CommandResult quantized = run_octet("quantize " + model + " --data " +
                                             samples + " --accept -o " + onnx);
   ASSERT_EQ(quantized.exit_code, 0) << quantized.output;
   const CommandResult compiled =
-      run_octet("compile " + onnx + " -o " + quoted(folder / "c"));
+      run_octet("compile " + onnx + " -o " + quoted(folder / "c") +
+                (fixed ? " --requantize fixed" : ""));
   ASSERT_EQ(compiled.exit_code, 0) << compiled.output;
 }
 
@@ -129,20 +132,22 @@ TEST(OctetCompile, RejectsNamesAndModels) {
               HasSubstr("has no INT8 values"));
 }
 
-class OctetCompileTargets : public ::testing::TestWithParam<std::string> {};
+class OctetCompileTargets
+    : public ::testing::TestWithParam<std::tuple<std::string, bool>> {};
 
 TEST_P(OctetCompileTargets, GivesTheSameBytesOnAllMachines) {
-  const std::string model = GetParam();
+  const auto& [model, fixed] = GetParam();
   const TempFolder folder;
   if (model == "kws") {
     if (!std::filesystem::exists(testdata("kws01"))) {
       GTEST_SKIP() << testdata() << ": no shared test data";
     }
     compile_int8(folder, quoted(testdata("models/kws_ref_model_converted.h5")),
-                 noise_file(folder, {16, 49, 10, 1}));
+                 noise_file(folder, {16, 49, 10, 1}), fixed);
   } else {
     const Shape shape = zoo::make(model).inputs()[0].shape();
-    compile_int8(folder, "zoo:" + model, noise_file(folder, shape.with(0, 8)));
+    compile_int8(folder, "zoo:" + model, noise_file(folder, shape.with(0, 8)),
+                 fixed);
   }
   std::string absent;
   for (const CTarget& target : c_targets()) {
@@ -159,9 +164,11 @@ TEST_P(OctetCompileTargets, GivesTheSameBytesOnAllMachines) {
   if (!absent.empty()) GTEST_SKIP() << "no compiler or emulator for" << absent;
 }
 
-INSTANTIATE_TEST_SUITE_P(Slow, OctetCompileTargets,
-                         ::testing::Values("kws", "ds_cnn", "resnet8",
-                                           "mobilenet_v1_025"));
+INSTANTIATE_TEST_SUITE_P(
+    Slow, OctetCompileTargets,
+    ::testing::Combine(::testing::Values("kws", "ds_cnn", "resnet8",
+                                         "mobilenet_v1_025"),
+                       ::testing::Bool()));
 
 TEST(SlowMicrocontroller, PrintsTheWords) {
   for (const char* program : {"arm-none-eabi-gcc", "qemu-system-arm"}) {
