@@ -21,8 +21,7 @@ TEST_F(CCodeTest, TheFixedFormEqualsTheTfliteFile) {
   y = Conv2D({.filters = 20, .kernel_size = {1, 1}})(y);
   y = GlobalAveragePooling2D()(y);
   y = Softmax()(Dense({.units = 10})(y));
-  const Model int8 =
-      int8_model(Model(x, y), {.policy = quant::Policy::tflite});
+  const Model int8 = int8_model(Model(x, y), {.policy = quant::Policy::tflite});
   const TfliteModel file = tflite_from_bytes(to_tflite(int8).bytes);
   (void)export_c(int8, folder_.path(), {.requantize = Requantize::fixed});
   Tensor samples({20, 9, 7, 3}, DType::i8);
