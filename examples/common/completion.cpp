@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "octet/choice.h"
+#include "../octet/choice.h"
 
 namespace octet::program {
 namespace {

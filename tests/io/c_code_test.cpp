@@ -183,19 +183,24 @@ Model fully_quantized(const Model& model, float scale, int zero_point) {
     const Layer& layer = *node->layer;
     if (node->inputs.empty()) continue;
     if (node->inputs[0].node->inputs.empty()) {
-      plan.points.push_back(
-          {{quant::QdqSite::input(0), "user"}, layer.name(), config});
+      plan.points.push_back({.layer = layer.name(),
+                             .site = quant::QdqSite::input(0),
+                             .config = config,
+                             .rule = "user"});
     }
     for (const Parameter& p : layer.parameters()) {
       if (!p.name.ends_with("kernel")) continue;
-      plan.points.push_back({{quant::QdqSite::weight(p.name), "user"},
-                             layer.name(),
-                             quant::weight_quantizer()});
+      plan.points.push_back({.layer = layer.name(),
+                             .site = quant::QdqSite::weight(p.name),
+                             .config = quant::weight_quantizer(),
+                             .rule = "user"});
     }
     quant::QuantizerConfig own = config;
     if (layer.class_name() == "Softmax") own.zero_point = 0;
-    plan.points.push_back(
-        {{quant::QdqSite::output(), "user"}, layer.name(), own});
+    plan.points.push_back({.layer = layer.name(),
+                           .site = quant::QdqSite::output(),
+                           .config = own,
+                           .rule = "user"});
   }
   Model int8 = quant::apply(plan, model);
   for (const auto& layer : int8.layers()) {

@@ -52,7 +52,7 @@ std::vector<std::pair<std::string, std::string>> metadata(
 }
 
 /// Compares model and file, which has [n,c,l], on noise.
-void expect_same(const Model& model, float tolerance = 2e-6f) {
+void expect_same_in_onnx(const Model& model, float tolerance = 2e-6f) {
   const OnnxReference file = onnx_reference_from_bytes(to_onnx(model).bytes);
   const Tensor x = noise(model.inputs()[0].shape().with(0, 3));
   const Tensor expected = model.predict(x);
@@ -124,7 +124,7 @@ TEST(OnnxSequences, MatchTheModel) {
   y = Flatten()(Cropping1D({.cropping = {0, 2}})(y));
   Model model(x, Dense({.units = 4})(BatchNormalization()(y)));
   shake(model);
-  expect_same(model, 1e-5f);
+  expect_same_in_onnx(model, 1e-5f);
 }
 
 // [n,l] becomes one channel without a Transpose.
@@ -171,7 +171,7 @@ TEST(OnnxSequences, AreQuantizedRightBeforeTheConvolution) {
   }
   EXPECT_EQ(convolutions, 4);
   // Different rounding of sums may change a quantized value by one step.
-  expect_same(int8, 0.05f);
+  expect_same_in_onnx(int8, 0.05f);
 }
 
 }  // namespace

@@ -222,9 +222,11 @@ TEST(TfliteExport, ConvertsScalesOfLayersWithoutOperators) {
                            Dense({.units = 4, .name = "a"})(x)));
   quant::QdqPlan plan =
       quant::place(model, {.policy = quant::Policy::tflite}).plan;
-  plan.points.push_back({{quant::QdqSite::output(), "T01", ""},
-                         "same",
-                         {.is_signed = false, .constant_scale = 1.0f / 256}});
+  plan.points.push_back(
+      {.layer = "same",
+       .site = quant::QdqSite::output(),
+       .config = {.is_signed = false, .constant_scale = 1.0f / 256},
+       .rule = "T01"});
   Model int8 = quant::apply(plan, model);
   Tensor data({4, 5});
   Rng(1).fill_normal(data, 0, 0.3f);

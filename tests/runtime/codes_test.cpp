@@ -38,7 +38,7 @@ std::vector<QuantParams> activation_qparams() {
           codes_from(-77, 178)};
 }
 
-std::string to_string(const QuantParams& qparams) {
+std::string range_of(const QuantParams& qparams) {
   return " codes " + std::to_string(qparams.low) + ".." +
          std::to_string(qparams.high);
 }
@@ -124,7 +124,7 @@ TEST_P(Codes, ConvolutionsMatchIntegerArithmetic) {
   for (const QuantParams& qparams : activation_qparams())
     for (const Case& c : kCases) {
       const std::string what =
-          c.x.to_string() + " * " + c.w.to_string() + to_string(qparams);
+          c.x.to_string() + " * " + c.w.to_string() + range_of(qparams);
       const Tensor x = random_codes(c.x, 1, qparams);
       const Tensor w = random_codes(c.w, 2);
       const auto run = [&] {
@@ -161,7 +161,7 @@ TEST_P(Codes, DepthwiseConvolutionsMatchIntegerArithmetic) {
   for (const QuantParams& qparams : activation_qparams())
     for (const Case& c : kDepthwiseCases) {
       const std::string what =
-          c.x.to_string() + " * " + c.w.to_string() + to_string(qparams);
+          c.x.to_string() + " * " + c.w.to_string() + range_of(qparams);
       const Tensor x = random_codes(c.x, 1, qparams);
       const Tensor w = random_codes(c.w, 2);
       const int64_t channels = c.x[3];
@@ -265,7 +265,7 @@ TEST_P(Codes, OneWeightServesSeveralActivationRanges) {
     const Variable kernel = fake_quantize(w, bytes());
     expect_same_bits(conv2d(rounded_to(x, false, qparams), kernel).value(),
                      convolution_of_codes(x, w.value(), {}, 1),
-                     to_string(qparams));
+                     range_of(qparams));
   };
   for (int round = 0; round < 2; ++round) {
     for (const QuantParams& qparams : activation_qparams()) both(qparams);
@@ -407,7 +407,7 @@ TEST_P(Codes, RoundTiesToEvenForEveryRange) {
   };
   for (int zero_point = 0; zero_point <= 255; ++zero_point) {
     const QuantParams qparams = codes_from(-zero_point, 255 - zero_point);
-    const std::string what = to_string(qparams);
+    const std::string what = range_of(qparams);
     Tensor x({1, 5, 41, 3});
     for (int64_t i = 0; i < x.size(); ++i) {
       x.f32()[static_cast<size_t>(i)] =
