@@ -1,6 +1,5 @@
-// Solar-cell inspection in C++: examples/solar_cells.sh in 40 lines. An
-// ImageNet network learns to find defective cells, then becomes an INT8
-// network.
+// Solar-cell inspection in C++: an ImageNet network learns to find defective
+// cells, then becomes an INT8 network.
 #include <iostream>
 
 #include <octet/octet.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Finds defective solar cells with an INT8 network: installs the images, trains
-# a new classifier and then all layers of an ImageNet network, quantizes with
+# a new classifier and the last blocks of an ImageNet network, quantizes with
 # and without training, and checks the files in ONNX Runtime and OpenVINO.
 # docs/tutorials/solar-cells.md explains the steps.
 #

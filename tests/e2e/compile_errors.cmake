@@ -1,7 +1,7 @@
 # Common mistakes: each file of SNIPPETS must not compile, with at
 # most ten lines of output, one of which matches the file's first line.
 set(kMostLines 10)
-foreach(module runtime layers quant train io)
+foreach(module runtime layers quant session train io)
   list(APPEND includes -I${SOURCE}/${module}/include)
 endforeach()
 file(GLOB snippets ${SNIPPETS}/*.cpp)

@@ -1,11 +1,12 @@
 # Below C++20, the first compiler error of each public header is that Octet needs
 # C++20.
-foreach(module runtime layers quant train io)
+foreach(module runtime layers quant session train io)
   file(GLOB_RECURSE headers RELATIVE ${SOURCE}/${module}/include
        ${SOURCE}/${module}/include/*.h)
   list(APPEND all ${headers})
   list(APPEND includes -I${SOURCE}/${module}/include)
 endforeach()
+list(FILTER all EXCLUDE REGEX "^octet/c/")  # C headers
 list(LENGTH all count)
 if(count LESS 90)
   message(FATAL_ERROR "expected the public headers, got ${count}")

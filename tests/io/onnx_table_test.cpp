@@ -40,7 +40,7 @@ OnnxSummary sample() {
 TEST(ToText, WritesAShapeInBrackets) {
   EXPECT_EQ(to_string(OnnxShape{{"N", 1, "?"}}), "[N,1,?]");
   EXPECT_EQ(to_string(OnnxShape{std::vector<OnnxDim>{}}), "[]");
-  EXPECT_EQ(to_string({}), "");
+  EXPECT_EQ(to_string(OnnxShape{}), "");
 }
 
 TEST(ToTable, PrintsHeaderNodesPairsAndTotals) {

@@ -34,6 +34,7 @@ Requantize requantize_named(std::string_view name);
 struct COptions {
   /// Prefix of functions and, in capitals, of macros. A C identifier.
   std::string name = "net";
+  /// Arithmetic between sums and outputs.
   Requantize requantize = Requantize::floating;
   /// Number of inputs in model_test.c, >= 1.
   int64_t golden = 4;
@@ -41,23 +42,23 @@ struct COptions {
 
 /// A step of the generated code.
 struct CLayer {
-  std::string layer;   ///< name of the layer that computes it
-  std::string op;      ///< operator, such as "conv2d"
-  std::string output;  ///< "int8 25x5x64"
-  int64_t flash = 0;   ///< bytes of constants
-  int64_t ram = 0;     ///< bytes of the arena in use
-  int64_t multiply_adds = 0;
+  std::string layer;          ///< name of the layer that computes it
+  std::string op;             ///< operator, such as "conv2d"
+  std::string output;         ///< "int8 25x5x64"
+  int64_t flash = 0;          ///< bytes of constants
+  int64_t ram = 0;            ///< bytes of the arena in use
+  int64_t multiply_adds = 0;  ///< per sample
 };
 
 /// Result of to_c() and export_c().
 struct CReport {
-  std::string name;     ///< COptions::name
-  int64_t flash = 0;    ///< bytes of constants: weights and parameters
-  int64_t arena = 0;    ///< bytes of the arena
-  int64_t inputs = 0;   ///< bytes of the inputs, outside of the arena
-  int64_t outputs = 0;  ///< bytes of the outputs, outside of the arena
-  int64_t multiply_adds = 0;
-  std::vector<CLayer> layers;
+  std::string name;            ///< COptions::name
+  int64_t flash = 0;           ///< bytes of constants: weights and parameters
+  int64_t arena = 0;           ///< bytes of the arena
+  int64_t inputs = 0;          ///< bytes of the inputs, outside of the arena
+  int64_t outputs = 0;         ///< bytes of the outputs, outside of the arena
+  int64_t multiply_adds = 0;   ///< per sample
+  std::vector<CLayer> layers;  ///< in the order of execution
 
   /// Returns a table of the layers and the totals.
   std::string to_string() const;
@@ -71,8 +72,8 @@ struct CFile {
 
 /// Result of to_c().
 struct CCode {
-  std::vector<CFile> files;
-  CReport report;
+  std::vector<CFile> files;  ///< in the order of to_c()
+  CReport report;            ///< sizes and multiply-adds
 };
 
 /// Converts a model, float or quantized, to C99: model.h, model.c,

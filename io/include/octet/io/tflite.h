@@ -66,15 +66,15 @@ struct TfliteFile {
   TfliteReport report;  ///< its size and number of operators
 };
 
-/// Converts a model to a .tflite file with batch size 1 (the batch dimension is
-/// resizable), images [n,h,w,c], folded batch normalization and fused ReLU. In
-/// a quantized model every activation must be INT8: exactly the parameters of
-/// the model's quantizers, biases int32 with scale s_input * s_weight. Layers
-/// over sequences are exported as images of height 1.
-/// Throws: UnsupportedError listing all layers without an operator, and all
-/// values without a quantizer in a quantized model; ValueError for an
-/// uncalibrated quantizer, a quantizer that int8 cannot represent, weights that
-/// are not finite, a wrong number of names, and files over 2 GiB.
+/// Converts a model to a .tflite file with batch size 1 (LiteRT resizes it,
+/// except for TRANSPOSE_CONV), images [n,h,w,c], folded batch normalization and
+/// fused ReLU. In a quantized model every activation must be INT8: exactly the
+/// parameters of the model's quantizers, biases int32 with scale s_input *
+/// s_weight. Layers over sequences are exported as images of height 1. Throws:
+/// UnsupportedError listing all layers without an operator, and all values
+/// without a quantizer in a quantized model; ValueError for an uncalibrated
+/// quantizer, a quantizer that int8 cannot represent, weights that are not
+/// finite, a wrong number of names, and files over 2 GiB.
 TfliteFile to_tflite(const Model& model, const TfliteOptions& options = {});
 
 /// Writes to_tflite(model, options) to `path` atomically. Throws: as
@@ -109,9 +109,10 @@ struct TfliteTensorInfo {
   bool operator==(const TfliteTensorInfo&) const = default;
 };
 
-/// A file of operators that export_tflite() writes. INT8 operators give the
-/// results of TensorFlow Lite's reference kernels, bit for bit. Copies share
-/// the file. predict() is thread-safe.
+/// A file of operators that export_tflite() writes. INT8 operators compute
+/// the results of TensorFlow Lite Micro, or of LiteRT's reference kernels with
+/// TfliteRounding::litert, bit for bit. Copies share the file. predict() is
+/// thread-safe.
 class TfliteModel {
  public:
   /// Return the inputs and outputs, in the file's order.

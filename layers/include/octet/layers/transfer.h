@@ -22,15 +22,15 @@ struct ClassifierOptions {
 /// Returns the name of a model's classifier: the last Dense layer, or the last
 /// 1x1 Conv2D, followed at most by activations, Dropout, global average pooling
 /// and layers that only reshape.
-/// Throws: ValueError unless the model has a single output [n,classes] from
-/// such a layer; a quantized classifier is none.
+/// Throws: ValueError for several outputs, an output that is not [n,classes],
+/// another last layer, or a quantized classifier.
 std::string classifier_of(const Model& model);
 
 /// Returns a copy of a model in which a new Dense layer with `units` outputs,
-/// the logits, replaces the classifier and all layers behind it: timm's
+/// the logits, replaces the classifier and all layers after it: timm's
 /// reset_classifier(). Features [n,1,1,c] are flattened; [n,h,w,c] are averaged
-/// over h and w first. All other layers have the weights and frozen flags of
-/// the model.
+/// over h and w first. All other layers keep their weights and trainable
+/// flags.
 /// Throws: ValueError as classifier_of(), and for units < 1.
 Model with_classifier(const Model& model, int64_t units,
                       const ClassifierOptions& options = {});

@@ -3,6 +3,7 @@
 //   octet_session* session;
 //   if (octet_session_load("model.octet", NULL, &session) != OCTET_OK) {
 //     fprintf(stderr, "%s\n", octet_last_error());
+//     return 1;
 //   }
 //   octet_buffer in = {image, sizeof image}, out = {scores, sizeof scores};
 //   octet_session_run_into(session, 1, &in, 1, &out, 1);

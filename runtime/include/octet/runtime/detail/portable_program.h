@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include <octet/runtime/detail/language.h>
+
 namespace octet::detail {
 
 /// Quantization q = clip(round_half_even(x / scale), low, high), x = scale * q.
