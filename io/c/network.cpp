@@ -8,7 +8,7 @@
 namespace octet::io::c {
 namespace {
 
-int whole_of(const PortableProgram& program, int id) {
+int root_buffer(const PortableProgram& program, int id) {
   while (true) {
     const PortableBuffer& b = at(program.buffers, id);
     const int next = b.alias >= 0 ? b.alias : b.slice_of;
@@ -17,16 +17,16 @@ int whole_of(const PortableProgram& program, int id) {
   }
 }
 
-// Places buffers in memory. Buffers that share memory are a group.
-class Placement {
+// Assigns memory to buffers. Buffers that share memory are a group.
+class BufferPlanner {
  public:
-  explicit Placement(PortableProgram program) {
+  explicit BufferPlanner(PortableProgram program) {
     net_.program = std::move(program);
     const size_t count = net_.program.buffers.size();
     net_.places.resize(count);
     group_.resize(count);
     for (size_t i = 0; i < count; ++i) {
-      group_[i] = whole_of(net_.program, static_cast<int>(i));
+      group_[i] = root_buffer(net_.program, static_cast<int>(i));
     }
   }
 
@@ -37,13 +37,13 @@ class Placement {
     place_in_arena();
     for (size_t i = 0; i < group_.size(); ++i) {
       net_.places[i] = at(net_.places, group_[i]);
-      net_.places[i].whole = whole_of(net_.program, static_cast<int>(i));
+      net_.places[i].whole = root_buffer(net_.program, static_cast<int>(i));
     }
     return std::move(net_);
   }
 
  private:
-  struct Life {
+  struct Lifetime {
     int first = -1, last = -1;
   };
 
@@ -61,7 +61,8 @@ class Placement {
       at(net_.places, group(net_.program.inputs[i])) = {
           Place::Kind::input, static_cast<int64_t>(i)};
     }
-    // Other outputs are copied from their place at the end.
+    // Generated code copies the remaining outputs (inputs, constants, parts of
+    // larger buffers) at the end.
     for (size_t i = 0; i < net_.program.outputs.size(); ++i) {
       const int output = net_.program.outputs[i];
       Place& place = at(net_.places, group(output));
@@ -76,7 +77,7 @@ class Placement {
     lives_.assign(group_.size(), {});
     const int end = static_cast<int>(net_.program.steps.size());
     const auto use = [&](int id, int step) {
-      Life& life = at(lives_, group(id));
+      Lifetime& life = at(lives_, group(id));
       if (life.first < 0) life.first = step;
       life.last = std::max(life.last, step);
     };
@@ -93,8 +94,8 @@ class Placement {
            at(lives_, id).first >= 0;
   }
 
-  // Merges the output of a step into an operand that it reads element by
-  // element for the last time.
+  // Lets a step write its output into the memory of an elementwise operand
+  // that no later step reads.
   void write_in_place() {
     for (int i = 0; i < static_cast<int>(net_.program.steps.size()); ++i) {
       const PortableStep& step = at(net_.program.steps, i);
@@ -139,7 +140,8 @@ class Placement {
     }
   }
 
-  // The lowest offset that is free during the lifetime, largest first.
+  // Assigns each buffer the lowest offset that is free during its lifetime,
+  // larger buffers first.
   void place_in_arena() {
     std::vector<int> order;
     for (int i = 0; i < static_cast<int>(group_.size()); ++i) {
@@ -153,10 +155,10 @@ class Placement {
     net_.step_ram.assign(net_.program.steps.size(), 0);
     std::vector<int> placed;  // ascending offsets
     for (const int id : order) {
-      const Life& life = at(lives_, id);
+      const Lifetime& life = at(lives_, id);
       int64_t offset = 0;
       for (const int other : placed) {
-        const Life& its = at(lives_, other);
+        const Lifetime& its = at(lives_, other);
         if (its.last < life.first || life.last < its.first) continue;
         const int64_t begin = at(net_.places, other).index;
         if (offset + size(id) <= begin) break;
@@ -176,8 +178,8 @@ class Placement {
   }
 
   CNetwork net_;
-  std::vector<int> group_;   // first buffer of each buffer's memory
-  std::vector<Life> lives_;  // by group
+  std::vector<int> group_;       // first buffer of each buffer's memory
+  std::vector<Lifetime> lives_;  // by group
 };
 
 }  // namespace
@@ -212,7 +214,7 @@ const PortableEpilogue* epilogue_of(const PortableStep& step) {
 }
 
 CNetwork place_buffers(PortableProgram program) {
-  return Placement(std::move(program)).run();
+  return BufferPlanner(std::move(program)).run();
 }
 
 }  // namespace octet::io::c

@@ -1,9 +1,10 @@
 // The epilogue of a linear op rounds several times: z = sum * rescale, a*z + b,
-// the quotient by the output's scale, q. A line has two roundings, which differ
-// from them for few sums. Both are monotonic in the sum, so they agree for all
-// sums if they agree at both ends of every interval in which the line's q is
-// constant: at most 256 pairs of sums. The kernel itself computes the
-// epilogue's q of these sums. Otherwise neighboring lines are tried.
+// the quotient by the output's scale, q. A single multiply-add,
+// q = round(multiplier * sum + offset), rounds twice, so that some sums may
+// have another q. Both functions are monotonic in the sum: they are equal for
+// all sums if they are equal at both ends of each interval of constant q, at
+// most 256 pairs. The kernel computes the epilogue's q of these sums. If one
+// differs, neighboring multipliers and offsets are tried.
 #include "requantization.h"
 
 #include <algorithm>
@@ -22,12 +23,12 @@ using kernels::FusedOutput;
 using kernels::StorageFormat;
 
 constexpr int64_t kLargestSum = std::numeric_limits<int32_t>::max();
-constexpr int kVector = 16;  // channels whose lines are checked at once
+constexpr int kVector = 16;                // channels checked at a time
 constexpr float kToInteger = 12582912.0f;  // see kernels/simd.inl
 
 // The arithmetic of requantize_column() in kernels/short_epilogue.inl.
-struct Line {
-  float multiplier, offset, low, high, magic;
+struct MultiplyAdd {
+  float multiplier, offset, low, high, rounding_constant;
 
   struct Point {
     int32_t sum;
@@ -36,7 +37,8 @@ struct Line {
 
   int operator()(int64_t sum) const {
     const float v = std::fma(static_cast<float>(sum), multiplier, offset);
-    return static_cast<int>(std::clamp(v, low, high) + magic - magic);
+    return static_cast<int>(std::clamp(v, low, high) + rounding_constant -
+                            rounding_constant);
   }
 
   // Returns the ends of the intervals of sums with the same q.
@@ -76,12 +78,13 @@ struct Line {
   }
 };
 
-// Distance of a line from the nearest one, in steps of both parameters.
-struct Shift {
+// Change of the nominal parameters: neighboring floats of the multiplier, steps
+// of the offset.
+struct Change {
   int multiplier, offset;
 };
-std::vector<Shift> shifts() {
-  std::vector<Shift> result;
+std::vector<Change> changes() {
+  std::vector<Change> result;
   for (const int offset : {0, 1, -1, 2, -2, 3, -3}) {
     for (const int multiplier : {0, 1, -1, 2, -2}) {
       result.push_back({multiplier, offset});
@@ -90,7 +93,7 @@ std::vector<Shift> shifts() {
   return result;
 }
 
-float moved(float v, int steps) {
+float next_float(float v, int steps) {
   const float to = steps < 0 ? -std::numeric_limits<float>::infinity()
                              : std::numeric_limits<float>::infinity();
   for (int i = std::abs(steps); i > 0; --i) v = std::nextafter(v, to);
@@ -102,34 +105,35 @@ class Search {
   Search(const kernels::Epilogue& e, const kernels::CodeTable& table)
       : e_(e), fused_(*e.fused), table_(table) {}
 
-  // Finds the lines of `count` channels from `first` on.
+  // Finds the multiply-adds of `count` channels from `first` on.
   void run(int64_t first, int count, float* multiplier, float* offset) {
     constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-    static const std::vector<Shift> all = shifts();
-    std::vector<int> open;
-    for (int i = 0; i < count; ++i) open.push_back(i);
+    static const std::vector<Change> all = changes();
+    std::vector<int> unsolved;
+    for (int i = 0; i < count; ++i) unsolved.push_back(i);
     std::fill_n(multiplier, count, kNone);
     std::fill_n(offset, count, 0.0f);
-    for (const Shift& shift : all) {
-      std::vector<Line> lines;
-      for (const int i : open) lines.push_back(line(first + i, shift));
-      const std::vector<bool> exact = check(first, count, open, lines);
+    for (const Change& change : all) {
+      std::vector<MultiplyAdd> candidates;
+      for (const int i : unsolved)
+        candidates.push_back(candidate(first + i, change));
+      const std::vector<bool> exact = check(first, count, unsolved, candidates);
       std::vector<int> rest;
-      for (size_t i = 0; i < open.size(); ++i) {
+      for (size_t i = 0; i < unsolved.size(); ++i) {
         if (exact[i]) {
-          multiplier[open[i]] = lines[i].multiplier;
-          offset[open[i]] = lines[i].offset;
+          multiplier[unsolved[i]] = candidates[i].multiplier;
+          offset[unsolved[i]] = candidates[i].offset;
         } else {
-          rest.push_back(open[i]);
+          rest.push_back(unsolved[i]);
         }
       }
-      open = std::move(rest);
-      if (open.empty()) return;
+      unsolved = std::move(rest);
+      if (unsolved.empty()) return;
     }
   }
 
  private:
-  Line line(int64_t channel, const Shift& shift) const {
+  MultiplyAdd candidate(int64_t channel, const Change& change) const {
     const FusedOutput& o = fused_.outputs[0];
     const bool affine = fused_.terms == 1;
     const double a = affine ? fused_.a[channel] : 1;
@@ -137,45 +141,45 @@ class Search {
     const double scale = o.scale;
     const int zero = o.form == StorageFormat::bytes ? o.zero_byte : 0;
     constexpr double kStep = 0x1p-19;  // q has about this precision
-    return {moved(static_cast<float>(e_.rescale[channel] * a / scale),
-                  shift.multiplier),
-            static_cast<float>(b / scale + shift.offset * kStep), o.code_low,
+    return {next_float(static_cast<float>(e_.rescale[channel] * a / scale),
+                       change.multiplier),
+            static_cast<float>(b / scale + change.offset * kStep), o.code_low,
             o.code_high, kToInteger + static_cast<float>(zero)};
   }
 
-  // Returns whether the lines of the channels in `open` are exact.
+  // Returns whether the candidates of the channels in `unsolved` are exact.
   std::vector<bool> check(int64_t first, int count,
-                          const std::vector<int>& open,
-                          const std::vector<Line>& lines) {
-    std::vector<std::vector<Line::Point>> ends(open.size());
+                          const std::vector<int>& unsolved,
+                          const std::vector<MultiplyAdd>& candidates) {
+    std::vector<std::vector<MultiplyAdd::Point>> ends(unsolved.size());
     size_t most = 0;
-    std::vector<bool> exact(open.size());
-    for (size_t i = 0; i < open.size(); ++i) {
-      exact[i] =
-          std::isfinite(lines[i].multiplier) && std::isfinite(lines[i].offset);
-      if (exact[i]) ends[i] = lines[i].ends();
+    std::vector<bool> exact(unsolved.size());
+    for (size_t i = 0; i < unsolved.size(); ++i) {
+      exact[i] = std::isfinite(candidates[i].multiplier) &&
+                 std::isfinite(candidates[i].offset);
+      if (exact[i]) ends[i] = candidates[i].ends();
       most = std::max(most, ends[i].size());
     }
     std::vector<int32_t> sums(most * static_cast<size_t>(count));
-    for (size_t i = 0; i < open.size(); ++i) {
+    for (size_t i = 0; i < unsolved.size(); ++i) {
       for (size_t j = 0; j < ends[i].size(); ++j) {
-        sums[j * static_cast<size_t>(count) + static_cast<size_t>(open[i])] =
-            ends[i][j].sum;
+        sums[j * static_cast<size_t>(count) +
+             static_cast<size_t>(unsolved[i])] = ends[i][j].sum;
       }
     }
     const std::vector<int> expected = epilogue(first, count, sums);
-    for (size_t i = 0; i < open.size(); ++i) {
+    for (size_t i = 0; i < unsolved.size(); ++i) {
       exact[i] = exact[i] && !expected.empty();
       for (size_t j = 0; j < ends[i].size() && exact[i]; ++j) {
         exact[i] = expected[j * static_cast<size_t>(count) +
-                            static_cast<size_t>(open[i])] == ends[i][j].q;
+                            static_cast<size_t>(unsolved[i])] == ends[i][j].q;
       }
     }
     return exact;
   }
 
-  // Returns q of sums [n][count] of channels from `first` on; empty if a sum
-  // has none.
+  // Returns the epilogue's q for sums [n][count] of channels from `first` on;
+  // empty if it computes a NaN.
   std::vector<int> epilogue(int64_t first, int count,
                             const std::vector<int32_t>& sums) {
     const int64_t n = std::ssize(sums) / count;
@@ -210,8 +214,8 @@ class Search {
   const kernels::CodeTable& table_;
 };
 
-bool may_have_lines(const kernels::FusedEpilogue& f,
-                    const kernels::CodeTable& table) {
+bool may_be_one_multiply_add(const kernels::FusedEpilogue& f,
+                             const kernels::CodeTable& table) {
   if (table.finish == nullptr || f.output_count != 1 || f.terms > 1) {
     return false;
   }
@@ -224,7 +228,7 @@ bool may_have_lines(const kernels::FusedEpilogue& f,
 
 Requantization find_requantization(const kernels::Epilogue& e, int64_t channels,
                                    const kernels::CodeTable& table) {
-  if (!may_have_lines(*e.fused, table)) return {};
+  if (!may_be_one_multiply_add(*e.fused, table)) return {};
   Requantization result{Tensor({channels}), Tensor({channels})};
   float* const multiplier = result.multiplier.f32().data();
   float* const offset = result.offset.f32().data();

@@ -43,8 +43,11 @@ Parameters random_parameters(uint64_t seed) {
 
 class Requantizations : public EveryIsa {
  protected:
-  // Returns the number of channels without a line, or -1 without kernels.
-  // Compares the stored values of all sums.
+  // Kernels of the instruction set `baseline` have no requantization.
+  static void expect_baseline() { EXPECT_EQ(GetParam(), Isa::baseline); }
+
+  // Returns the number of channels without a multiply-add, or -1 without
+  // kernels. Compares the stored values of all sums.
   static int compare(const Parameters& p) {
     const kernels::CodeTable& table = kernels::table().codes;
     kernels::FusedEpilogue f;
@@ -100,7 +103,7 @@ TEST_P(Requantizations, HaveTheBitsOfTheEpilogueForEverySum) {
       p.zero_byte = 0;
     }
     const int found = compare(p);
-    if (found < 0) GTEST_SKIP() << "no kernels for requantization";
+    if (found < 0) return expect_baseline();
     missing += found;
   }
   EXPECT_LT(missing, 8 * kChannels / 20);
@@ -117,7 +120,7 @@ TEST_P(Requantizations, RoundTiesToEven) {
     p.zero_byte = zero_byte;
     p.low = static_cast<float>(-zero_byte);
     p.high = static_cast<float>(255 - zero_byte);
-    if (compare(p) < 0) GTEST_SKIP() << "no kernels for requantization";
+    if (compare(p) < 0) return expect_baseline();
   }
 }
 
@@ -127,7 +130,7 @@ TEST_P(Requantizations, OmitChannelsThatOverflow) {
   p.b[7] = std::numeric_limits<float>::quiet_NaN();
   p.rescale[9] = 1e36f;
   const int missing = compare(p);
-  if (missing < 0) GTEST_SKIP() << "no kernels for requantization";
+  if (missing < 0) return expect_baseline();
   EXPECT_GE(missing, 2);
 }
 
