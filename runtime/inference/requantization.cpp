@@ -115,6 +115,7 @@ class Search {
     std::fill_n(offset, count, 0.0f);
     for (const Change& change : all) {
       std::vector<MultiplyAdd> candidates;
+      candidates.reserve(unsolved.size());
       for (const int i : unsolved)
         candidates.push_back(candidate(first + i, change));
       const std::vector<bool> exact = check(first, count, unsolved, candidates);
