@@ -5,7 +5,7 @@
 
 OUT gets index.md, commands/, job-files.md, layers/, functions.md and lint/.
 Sources: `octet COMMAND --help`, the docstrings of layers/include/octet/layers,
-LayerDef::qdq in layers/*.cpp, the table of layers/README.md, the rules of
+LayerDef::qdq in layers/*/*.cpp, the table of layers/README.md, the rules of
 io/onnx/lint/catalogue.cpp, and three files written by hand:
 reference_layers.toml (formulas, ONNX form), reference_lint.toml (graphs) and
 reference_commands.toml (examples, which are run here). Fails for a layer or a
@@ -487,7 +487,7 @@ def doc_sections(doc):
 def qdq_definitions(source):
     """LayerDef::qdq by class name."""
     result = {}
-    for path in sorted((source / "layers").glob("*.cpp")):
+    for path in sorted((source / "layers").rglob("*.cpp")):
         text = path.read_text()
         for match in re.finditer(
                 r"const LayerDef \w+\{(.*?)^\};", text, re.M | re.S):

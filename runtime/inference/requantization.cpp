@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -109,8 +110,8 @@ class Search {
   void run(int64_t first, int count, float* multiplier, float* offset) {
     constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
     static const std::vector<Change> all = changes();
-    std::vector<int> unsolved;
-    for (int i = 0; i < count; ++i) unsolved.push_back(i);
+    std::vector<int> unsolved(static_cast<size_t>(count));
+    std::iota(unsolved.begin(), unsolved.end(), 0);
     std::fill_n(multiplier, count, kNone);
     std::fill_n(offset, count, 0.0f);
     for (const Change& change : all) {
