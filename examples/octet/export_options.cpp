@@ -118,7 +118,6 @@ io::OnnxExportOptions onnx_options(const ExportOptions& o,
   options.resize = names.resize;
   if (o.float16) {
     options.float16 = true;
-    options.opset = 19;
     options.weights = OnnxWeights::int8;
   }
   if (o.opset != 0) options.opset = static_cast<int>(o.opset);

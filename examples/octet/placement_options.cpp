@@ -58,6 +58,25 @@ Model with_widths(const quant::QdqPlan& plan, const Model& model,
   return quant::apply(narrowed(plan, model, bits), model);
 }
 
+/// Throws: UnsupportedError for options that FP8 excludes.
+void check_fp8(const PlacementOptions& o,
+               const std::optional<std::string>& target) {
+  const auto refuse = [](const char* option, std::string problem) {
+    throw UnsupportedError("conflicting_options", option, std::move(problem));
+  };
+  if (!o.bits.empty()) refuse("--bits", "cannot be combined with --format fp8");
+  if (o.policy == "onnxruntime" || o.policy == "tflite") {
+    refuse("--policy",
+           fmt::format("{} places integers, got --format fp8", o.policy));
+  }
+  if (target && *target != "any" && *target != "tensorrt10" &&
+      *target != "tensorrt11" && *target != "tensorrt_rtx") {
+    refuse("--format", fmt::format("fp8 is not supported by {}. Hint: --target "
+                                   "tensorrt10, tensorrt11 or tensorrt_rtx",
+                                   *target));
+  }
+}
+
 }  // namespace
 
 quant::QdqPlan narrowed(const quant::QdqPlan& plan, const Model& model,
@@ -103,6 +122,12 @@ void add_placement_options(Command& command, PlacementOptions& o) {
            "bit widths of weights and activations, 2 to 8; first and last "
            "layer keep 8")
       .type("W,A");
+  command
+      .add("--format", o.format,
+           "number format of weights and activations; fp8 is E4M3, for "
+           "TensorRT 10 and 11 on GPUs since Ada (SM 8.9)")
+      .type("int8|fp8")
+      .show_default();
   command.add("--on-unknown", o.on_unknown, "handling of unknown layer names")
       .type("error|warn")
       .show_default();
@@ -118,6 +143,7 @@ void check_no_placement(const PlacementOptions& o, std::string_view hint) {
       {o.spec.has_value(), "--spec"},
       {o.strict, "--strict"},
       {!o.excluded.empty(), "--exclude"},
+      {o.format != none.format, "--format"},
       {!o.bits.empty(), "--bits"}};
   for (const auto& [is_given, option] : given) {
     if (!is_given) continue;
@@ -128,9 +154,15 @@ void check_no_placement(const PlacementOptions& o, std::string_view hint) {
 void choose_policy(PlacementOptions& options,
                    const std::optional<std::string>& target) {
   options.uint8 = target == "openvino";
+  if (is_fp8(options)) check_fp8(options, target);
   if (!options.policy.empty()) return;
   options.by_default = true;
   options.policy = target == "onnxruntime" ? "onnxruntime" : "tensorrt";
+}
+
+bool is_fp8(const PlacementOptions& o) {
+  return choice<bool, 2>("--format", o.format,
+                         {{{"int8", false}, {"fp8", true}}});
 }
 
 void check_reader(const PlacementOptions& options,
@@ -173,6 +205,10 @@ quant::QuantizeOptions quantize_options(const PlacementOptions& o) {
   }
   options.toolkit.strict = o.strict;
   options.activation.is_signed = !o.uint8;
+  if (is_fp8(o)) {
+    options.activation = quant::activation_quantizer(NumberFormat::fp8_e4m3);
+    options.weight = quant::weight_quantizer(NumberFormat::fp8_e4m3);
+  }
   return options;
 }
 

@@ -25,6 +25,7 @@ struct PlacementOptions {
   bool uint8 = false;       // nonnegative activations: choose_policy()
   bool by_default = false;  // whether choose_policy() set the policy
   std::string bits;         // "4,8": weights, activations
+  std::string format = "int8";
 };
 
 void add_placement_options(Command& command, PlacementOptions& options);
@@ -32,6 +33,7 @@ void add_placement_options(Command& command, PlacementOptions& options);
 /// Sets the default policy: onnxruntime for that target, else tensorrt. Sets
 /// uint8 for OpenVINO, for which quantized() places models with a convolution
 /// behind a Concatenate as for ONNX Runtime.
+/// Throws: ValueError for an unknown number format.
 void choose_policy(PlacementOptions& options,
                    const std::optional<std::string>& target = {});
 
@@ -43,6 +45,9 @@ void check_no_placement(const PlacementOptions& options, std::string_view hint);
 /// support.
 void check_reader(const PlacementOptions& options,
                   const std::optional<std::string>& target);
+
+/// Whether the values are FP8. Throws: ValueError for an unknown format.
+bool is_fp8(const PlacementOptions& options);
 
 /// Returns all options but the policy and the bit widths.
 /// Throws: ValueError or UnsupportedError for unknown words and conflicting

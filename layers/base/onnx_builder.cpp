@@ -60,7 +60,11 @@ std::string EmitContext::weight(
   const Tensor& value = parameter.variable.value();
   const std::optional<QuantParams> qparams = qparams_of(hook_, parameter);
   if (!qparams) return builder_.add_initializer(name, arrange(value));
-  const Tensor rounded = dequantize(quantize(value, *qparams), *qparams);
+  // Integers have no negative zero.
+  const NoGradGuard no_grad;
+  const Tensor rounded = qparams->plain_integer()
+                             ? dequantize(quantize(value, *qparams), *qparams)
+                             : fake_quantize(Variable(value), *qparams).value();
   return quantized_weight(name, arrange(rounded), *qparams, onnx_axis);
 }
 

@@ -336,6 +336,22 @@ AutoCalibration Search::run() {
   return result;
 }
 
+// Returns the options without entropy, which requires integers, if a quantizer
+// has a floating-point format and other methods remain.
+AutoCalibrationOptions for_formats(AutoCalibrationOptions options,
+                                   const Model& model) {
+  const bool integers =
+      std::ranges::all_of(quantizers(model), [](const auto& quantizer) {
+        return quantizer->config().format == NumberFormat::integer;
+      });
+  std::vector<CalibrationOptions> others = options.methods;
+  std::erase_if(others, [](const CalibrationOptions& method) {
+    return !method.observer && method.method == Calibration::entropy;
+  });
+  if (!integers && !others.empty()) options.methods = std::move(others);
+  return options;
+}
+
 }  // namespace
 
 std::vector<CalibrationOptions> calibration_methods() {
@@ -349,9 +365,10 @@ std::vector<CalibrationOptions> calibration_methods() {
 }
 
 AutoCalibration auto_calibrate(Model& model, const Dataset& data,
-                               const AutoCalibrationOptions& options) {
-  check(options);
+                               const AutoCalibrationOptions& given) {
+  check(given);
   check_calibration(model);
+  const AutoCalibrationOptions options = for_formats(given, model);
   // Validates all labels, before sampling.
   if (!options.score && data.labels_known())
     (void)classes_of("auto_calibrate", model, data);

@@ -23,7 +23,7 @@ namespace {
 struct Count {
   int64_t values = 0, not_finite = 0, nonzero = 0, coded = 0, clipped = 0;
 
-  void add(float v, float scale, int low, int high) {
+  void add(float v, float scale, const QuantParams& qparams) {
     ++values;
     if (!std::isfinite(v)) {
       ++not_finite;
@@ -31,9 +31,9 @@ struct Count {
     }
     const float steps = v / scale;
     nonzero += std::fabs(v) >= kSmallestRange ? 1 : 0;
-    coded += std::fabs(steps) > 0.5f ? 1 : 0;
-    clipped += steps < static_cast<float>(low) - 0.5f ||
-                       steps > static_cast<float>(high) + 0.5f
+    coded += quantize(v, scale, qparams) != 0 ? 1 : 0;
+    clipped += steps < static_cast<float>(qparams.low) - 0.5f ||
+                       steps > static_cast<float>(qparams.high) + 0.5f
                    ? 1
                    : 0;
   }
@@ -50,8 +50,7 @@ class Counter final : public RangeObserver {
   explicit Counter(const Quantizer& quantizer)
       : qparams_(quantizer.qparams({}, -1)), scale_(qparams_.scale.item()) {}
   void observe(const Tensor& x) override {
-    for (const float v : x.f32())
-      count_.add(v, scale_, qparams_.low, qparams_.high);
+    for (const float v : x.f32()) count_.add(v, scale_, qparams_);
   }
   std::optional<float> range() const override { return {}; }
   const Count& count() const { return count_; }
@@ -103,8 +102,7 @@ class Check {
     std::vector<Count> channels(static_cast<size_t>(qparams.scale.size()));
     const auto values = value.f32();
     for (size_t i = 0; i < values.size(); ++i) {
-      channels[scales.channel(i)].add(values[i], scales[i], qparams.low,
-                                      qparams.high);
+      channels[scales.index(i)].add(values[i], scales[i], qparams);
     }
     int64_t zeros = 0, zero_codes = 0;
     Count all;

@@ -65,13 +65,13 @@ Kernel fold_codes(const Parameter& parameter, const Quantizer& quantizer,
                   const std::vector<double>& factor) {
   const QuantParams qparams =
       quantizer.weight_qparams(parameter.variable, parameter.channel_axis);
-  const Tensor codes = quantize(parameter.variable.value(), qparams);
-  const auto q = codes.data<int8_t>();
+  const Tensor& kernel = parameter.variable.value();
+  const ElementScales scales(kernel.shape(), qparams);
   // A depthwise scale applies to all outputs of a channel.
   const size_t repeats =
       channels.count / static_cast<size_t>(qparams.scale.size());
-  Kernel result{Tensor(codes.shape()), {}, {}};
-  std::vector<int> sign;
+  Kernel result{Tensor(kernel.shape()), {}, {}};
+  std::vector<float> sign;
   for (size_t channel = 0; channel < channels.count; ++channel) {
     const float scale = static_cast<float>(
         std::as_const(qparams.scale).f32()[channel / repeats] *
@@ -80,19 +80,20 @@ Kernel fold_codes(const Parameter& parameter, const Quantizer& quantizer,
     const bool all_zero =
         scale * static_cast<float>(qparams.high) < kSmallestRange;
     result.scales.push_back(all_zero ? 1.0f : scale);
-    sign.push_back(all_zero ? 0 : factor[channel] < 0 ? -1 : 1);
+    sign.push_back(all_zero ? 0.0f : factor[channel] < 0 ? -1.0f : 1.0f);
   }
   const auto to = result.values.f32();
   for (size_t i = 0; i < to.size(); ++i) {
     const size_t channel = channels.of(i);
-    const int code = sign[channel] * q[i];
-    if (code > qparams.high) {
+    const float q = quantize(kernel.f32()[i], scales[i], qparams);
+    const float code = sign[channel] * q + 0.0f;  // no negative zero
+    if (code > static_cast<float>(qparams.high)) {
       result.problem = fmt::format(
           "quantized value {} in channel {} would become {}, outside [{},{}]",
-          q[i], channel, code, qparams.low, qparams.high);
+          q, channel, code, qparams.low, qparams.high);
       return result;
     }
-    to[i] = result.scales[channel] * static_cast<float>(code);
+    to[i] = result.scales[channel] * code;
   }
   return result;
 }

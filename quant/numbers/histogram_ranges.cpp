@@ -67,6 +67,24 @@ struct Divergence {
 
 }  // namespace
 
+std::vector<float> magnitudes(const QuantParams& qparams) {
+  std::vector<float> result;
+  if (qparams.format == NumberFormat::integer) {
+    for (int q = 0; q <= qparams.high; ++q) {
+      result.push_back(static_cast<float>(q));
+    }
+    return result;
+  }
+  const bool fp8 = qparams.format == NumberFormat::fp8_e4m3;
+  float spacing = fp8 ? 0x1p-9f : 0.5f;
+  const float binade = fp8 ? 16 : 4;  // its end, in spacings
+  for (float v = 0; v <= static_cast<float>(qparams.high); v += spacing) {
+    result.push_back(v);
+    if (v == binade * spacing) spacing *= 2;
+  }
+  return result;
+}
+
 double divergence(std::span<const int64_t> counts, int64_t bins, int levels) {
   return Divergence(counts)(bins, levels);
 }
@@ -89,7 +107,8 @@ float entropy_range(const MagnitudeHistogram& histogram, int levels) {
   return histogram.edge(best - 1);
 }
 
-float mse_range(const MagnitudeHistogram& histogram, int high) {
+float mse_range(const MagnitudeHistogram& histogram,
+                std::span<const float> levels) {
   const auto counts = histogram.counts();
   if (counts.empty()) return 0;
   // Prefix sums of n and n*c, with c the center of bin j, j + 0.5 bins, or the
@@ -106,6 +125,7 @@ float mse_range(const MagnitudeHistogram& histogram, int high) {
     nc[j + 1] = nc[j] + count * centre;
   }
   const auto end = static_cast<double>(counts.size());
+  const auto high = static_cast<int>(levels.back());
   double least = std::numeric_limits<double>::infinity();
   int64_t best = 0;
   for (int64_t bin = 0; bin < std::ssize(counts); ++bin) {
@@ -113,15 +133,16 @@ float mse_range(const MagnitudeHistogram& histogram, int high) {
         scale_of_range(histogram.edge(bin), high) / histogram.width();
     double error = 0;  // without the constant sum of n*c*c
     size_t first = 0;
-    for (int code = 0; code <= high && first < counts.size(); ++code) {
-      // Quantized value `code` covers centers up to (code + 0.5) steps, the
-      // largest all remaining centers.
-      const double border = std::floor((code + 0.5) * step - 0.5) + 1;
-      const auto next = code == high
-                            ? counts.size()
-                            : static_cast<size_t>(std::clamp(
-                                  border, static_cast<double>(first), end));
-      const double value = code * step;
+    for (size_t k = 0; k < levels.size() && first < counts.size(); ++k) {
+      // A level covers centers up to halfway to the next one, the largest all
+      // remaining centers.
+      const bool last = k + 1 == levels.size();
+      const double half = last ? 0 : (double{levels[k]} + levels[k + 1]) / 2;
+      const double border = std::floor(half * step - 0.5) + 1;
+      const auto next = last ? counts.size()
+                             : static_cast<size_t>(std::clamp(
+                                   border, static_cast<double>(first), end));
+      const double value = levels[k] * step;
       error +=
           value * (value * (n[next] - n[first]) - 2 * (nc[next] - nc[first]));
       first = next;

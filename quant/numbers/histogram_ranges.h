@@ -3,15 +3,22 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
+
+#include <octet/runtime/quantization.h>
 
 #include "numbers/histogram.h"
 
 namespace octet::quant {
 
-/// Returns the bin edge that, as the range of quantized values 0..high,
-/// minimizes the square error of the bin centers (of the last bin: top()).
-/// Ties: the largest.
-float mse_range(const MagnitudeHistogram& histogram, int high);
+/// Returns the representable magnitudes in units of the scale, ascending.
+std::vector<float> magnitudes(const QuantParams& qparams);
+
+/// Returns the bin edge that, as the range of the ascending magnitudes
+/// `levels`, minimizes the square error of the bin centers (of the last bin:
+/// top()). Ties: the largest.
+float mse_range(const MagnitudeHistogram& histogram,
+                std::span<const float> levels);
 
 /// Returns the bin edge with the least divergence() for `levels` levels. Ties:
 /// the largest.

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <numeric>
 #include <string>
@@ -110,18 +111,16 @@ class EmaObserver final : public RangeObserver {
   std::vector<float> tops_;  // batch maxima, for merge()
 };
 
-// Range computed by `choose` from a histogram, for quantized values up to
-// `codes`.
+// Range computed from a histogram by `choose`.
 class HistogramObserver final : public RangeObserver {
  public:
-  using Choose = float (*)(const MagnitudeHistogram& histogram, int codes);
-  HistogramObserver(Choose choose, int codes)
-      : choose_(choose), codes_(codes) {}
+  using Choose = std::function<float(const MagnitudeHistogram& histogram)>;
+  explicit HistogramObserver(Choose choose) : choose_(std::move(choose)) {}
 
   void observe(const Tensor& x) override { histogram_.add(x); }
   std::optional<float> range() const override {
     if (histogram_.empty()) return std::nullopt;
-    return choose_(histogram_, codes_);
+    return choose_(histogram_);
   }
   Config state() const override { return histogram_.state(); }
   void restore(const Config& state) override { histogram_.restore(state); }
@@ -133,7 +132,6 @@ class HistogramObserver final : public RangeObserver {
 
  private:
   Choose choose_;
-  int codes_;
   MagnitudeHistogram histogram_;
 };
 
@@ -204,12 +202,15 @@ class PercentileObserver final : public RangeObserver {
   std::vector<int64_t> counts_;
 };
 
+std::unique_ptr<RangeObserver> make_range_observer(
+    const CalibrationOptions& options, const QuantParams& qparams);
+
 // Observes the two ends of a range separately, each by one observer.
 class TwoEndsObserver final : public RangeObserver {
  public:
-  TwoEndsObserver(const CalibrationOptions& options, int high)
-      : low_(make_observer(options, high)),
-        high_(make_observer(options, high)) {}
+  TwoEndsObserver(const CalibrationOptions& options, const QuantParams& qparams)
+      : low_(make_range_observer(options, qparams)),
+        high_(make_range_observer(options, qparams)) {}
 
   void observe(const Tensor& x) override {
     Tensor end = Tensor::zeros(x.shape());
@@ -253,20 +254,8 @@ class TwoEndsObserver final : public RangeObserver {
   std::unique_ptr<RangeObserver> low_, high_;
 };
 
-}  // namespace
-
-std::optional<ValueRange> RangeObserver::interval() const {
-  const std::optional<float> magnitude = range();
-  if (!magnitude) return std::nullopt;
-  return ValueRange{-*magnitude, *magnitude};
-}
-
-Config RangeObserver::state() const { refuse_state(); }
-void RangeObserver::restore(const Config&) { refuse_state(); }
-void RangeObserver::merge(const Config&) { refuse_state(); }
-
-std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options,
-                                             int high) {
+std::unique_ptr<RangeObserver> make_range_observer(
+    const CalibrationOptions& options, const QuantParams& qparams) {
   if (options.observer) {
     auto made = options.observer();
     if (made != nullptr) return made;
@@ -295,19 +284,51 @@ std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options,
     case Calibration::last_value:
       return std::make_unique<EmaObserver>(1.0f);
     case Calibration::mse:
-      return std::make_unique<HistogramObserver>(mse_range, high);
+      return std::make_unique<HistogramObserver>(
+          [levels = magnitudes(qparams)](const MagnitudeHistogram& histogram) {
+            return mse_range(histogram, levels);
+          });
     case Calibration::entropy:
-      return std::make_unique<HistogramObserver>(entropy_range, high + 1);
+      if (qparams.format != NumberFormat::integer) {
+        throw ValueError(
+            "unsupported_value", "CalibrationOptions.method",
+            fmt::format("entropy requires integers, got {}. Hint: max, "
+                        "percentile or mse",
+                        to_string(qparams.format)));
+      }
+      return std::make_unique<HistogramObserver>(
+          [levels = qparams.high + 1](const MagnitudeHistogram& histogram) {
+            return entropy_range(histogram, levels);
+          });
   }
   throw InternalError("internal", "make_observer", "unknown method");
 }
 
+}  // namespace
+
+std::optional<ValueRange> RangeObserver::interval() const {
+  const std::optional<float> magnitude = range();
+  if (!magnitude) return std::nullopt;
+  return ValueRange{-*magnitude, *magnitude};
+}
+
+Config RangeObserver::state() const { refuse_state(); }
+void RangeObserver::restore(const Config&) { refuse_state(); }
+void RangeObserver::merge(const Config&) { refuse_state(); }
+
+std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options,
+                                             int high) {
+  return make_range_observer(options, {.low = -high, .high = high});
+}
+
 std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options,
                                              const QuantizerConfig& config) {
-  const int values = 1 << config.bits;
-  if (!config.asymmetric) return make_observer(options, config.high());
-  if (options.observer) return make_observer(options, values - 1);
-  return std::make_unique<TwoEndsObserver>(options, values - 1);
+  if (!config.asymmetric) {
+    return make_range_observer(options, config.qparams());
+  }
+  const QuantParams all{.low = 0, .high = (1 << config.bits) - 1};
+  if (options.observer) return make_range_observer(options, all);
+  return std::make_unique<TwoEndsObserver>(options, all);
 }
 
 std::string to_string(const CalibrationOptions& options) {

@@ -35,6 +35,21 @@ std::pair<uint64_t, uint64_t> identity(const Variable& x) {
   return {x.id(), x.is_leaf() ? x.version() : 0};
 }
 
+void check_format(std::string_view name, const QuantizerConfig& config) {
+  const int bits = config.bits;
+  if (config.format == NumberFormat::integer) {
+    if ((bits >= 2 && bits <= 8) || bits == 16) return;
+    throw ValueError("out_of_range", fmt::format("quantizer '{}'", name),
+                     fmt::format("bits must be in [2,8] or 16, got {}", bits));
+  }
+  if (config.is_signed && config.rule != ScaleRule::learned_clip) return;
+  throw ValueError(
+      "conflicting_options", fmt::format("quantizer '{}'", name),
+      fmt::format("{} requires a signed range and a scale rule other than "
+                  "learned_clip, got {}",
+                  to_string(config.format), to_string(config)));
+}
+
 void check_asymmetric(std::string_view name, const QuantizerConfig& config) {
   if (!config.asymmetric) return;
   if (config.is_signed || config.per_channel ||
@@ -92,10 +107,7 @@ void check_zero_point(std::string_view name, const QuantizerConfig& config) {
 
 Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
     : name_(std::move(name)), config_(config) {
-  if (config.bits < 2 || config.bits > 8) {
-    throw ValueError("out_of_range", fmt::format("quantizer '{}'", name_),
-                     fmt::format("bits must be in [2,8], got {}", config.bits));
-  }
+  check_format(name_, config);
   if (!(config.ema_rate > 0 && config.ema_rate <= 1)) {
     throw ValueError(
         "out_of_range", fmt::format("quantizer '{}'", name_),
@@ -211,8 +223,7 @@ Variable Quantizer::operator()(const Variable& x, Mode mode) const {
     const int64_t samples = x.shape().rank() > 0 ? x.shape()[0] : 1;
     return fake_quantize(
         x, learned_scale(x.shape().size() / std::max<int64_t>(samples, 1)),
-        {.low = config_.low(), .high = config_.high()},
-        config_.straight_through);
+        config_.qparams(), config_.straight_through);
   }
   const bool sees_values =
       config_.rule == ScaleRule::live || config_.per_channel;
@@ -225,10 +236,11 @@ Variable Quantizer::weight(const Variable& w, int axis) const {
   if (!rounds()) return w;
   if (config_.learns() && grad_enabled()) {
     const QuantParams checked = qparams(w.value(), axis);
-    return fake_quantize(
-        w, learned_scale(w.shape().size() / checked.scale.size()),
-        {.axis = axis, .low = config_.low(), .high = config_.high()},
-        config_.straight_through);
+    QuantParams qparams = config_.qparams();
+    qparams.axis = axis;
+    return fake_quantize(w,
+                         learned_scale(w.shape().size() / checked.scale.size()),
+                         qparams, config_.straight_through);
   }
   return fake_quantize(w, weight_qparams(w, axis), config_.straight_through);
 }
@@ -258,8 +270,8 @@ LearnedScale Quantizer::learned_scale(int64_t values) const {
 }
 
 QuantParams Quantizer::qparams(const Tensor& x, int axis) const {
-  QuantParams qparams{
-      .axis = axis, .low = config_.low(), .high = config_.high()};
+  QuantParams qparams = config_.qparams();
+  qparams.axis = axis;
   with_context(
       [&] { return fmt::format("in quantizer '{}'", name_); },
       [&] {
@@ -418,10 +430,10 @@ QuantParams Quantizer::qparams_of(ValueRange range) const {
                     range.low, range.high));
   }
   if (!config_.asymmetric) {
-    return {.scale = Tensor::scalar(
-                scale_of_range(range.magnitude(), config_.high())),
-            .low = config_.low(),
-            .high = config_.high()};
+    QuantParams result = config_.qparams();
+    result.scale =
+        Tensor::scalar(scale_of_range(range.magnitude(), config_.high()));
+    return result;
   }
   const int last = (1 << config_.bits) - 1;
   const double width = double{range.high} - double{range.low};

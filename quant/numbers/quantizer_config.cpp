@@ -23,9 +23,14 @@ constexpr RuleName kRules[] = {{ScaleRule::fixed, "fixed"},
 
 }  // namespace
 
-QuantizerConfig activation_quantizer() { return {}; }
-QuantizerConfig weight_quantizer() {
-  return {.narrow_range = true, .per_channel = true, .rule = ScaleRule::live};
+QuantizerConfig activation_quantizer(NumberFormat format) {
+  return {.format = format};
+}
+QuantizerConfig weight_quantizer(NumberFormat format) {
+  return {.format = format,
+          .narrow_range = true,
+          .per_channel = true,
+          .rule = ScaleRule::live};
 }
 
 std::string_view to_string(ScaleRule rule) {
@@ -44,6 +49,9 @@ ScaleRule scale_rule_named(std::string_view name) {
 }
 
 std::string range_text(const QuantizerConfig& c) {
+  if (c.format != NumberFormat::integer) {
+    return fmt::format("{} [{},{}]", to_string(c.format), c.low(), c.high());
+  }
   const std::string codes =
       fmt::format("{}int{} [{},{}]", c.is_signed ? "" : "u", c.bits,
                   c.low() + c.zero_point, c.high() + c.zero_point);

@@ -11,11 +11,11 @@
 namespace octet::quant {
 namespace {
 
-double square_error(std::span<const float> values, float scale, int low,
-                    int high) {
+double square_error(std::span<const float> values, float scale,
+                    const QuantParams& qparams) {
   double error = 0;
   for (const float v : values) {
-    const double e = double{scale} * quantize(v, scale, low, high) - v;
+    const double e = double{scale} * quantize(v, scale, qparams) - v;
     error += e * e;
   }
   return error;
@@ -24,15 +24,17 @@ double square_error(std::span<const float> values, float scale, int low,
 // Returns the scale with the least square error among fractions of `top`:
 // multiples of 0.01, then of 0.001 around the best. Few bits need small
 // fractions.
-float mse_scale(std::span<const float> values, float top, int low, int high) {
+float mse_scale(std::span<const float> values, float top,
+                const QuantParams& qparams) {
   int best = 1000;
   double least = std::numeric_limits<double>::infinity();
   const auto scale_of = [&](int share) {
-    return scale_of_range(top * (static_cast<float>(share) / 1000), high);
+    return scale_of_range(top * (static_cast<float>(share) / 1000),
+                          qparams.high);
   };
   const auto try_shares = [&](int from, int to, int step) {
     for (int share = from; share <= to; share += step) {
-      const double error = square_error(values, scale_of(share), low, high);
+      const double error = square_error(values, scale_of(share), qparams);
       if (error > least) continue;
       least = error;
       best = share;
@@ -80,7 +82,7 @@ Tensor weight_scales(const Tensor& weight, int axis,
     const std::span<const float> values =
         config.per_channel ? std::span<const float>(channels[c])
                            : std::as_const(weight).f32();
-    to[c] = mse_scale(values, top[c], config.low(), config.high());
+    to[c] = mse_scale(values, top[c], config.qparams());
   });
   return scales;
 }

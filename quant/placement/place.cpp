@@ -302,6 +302,10 @@ void add_conflicts(const GraphIndex& graph, const Layer& layer,
   }
 }
 
+bool is_fp8(const QuantizerConfig& config) {
+  return config.format == NumberFormat::fp8_e4m3;
+}
+
 Decisions policy_of(const GraphIndex& graph, const Decisions& fixed,
                     const QuantizeOptions& options) {
   switch (options.policy) {
@@ -312,7 +316,27 @@ Decisions policy_of(const GraphIndex& graph, const Decisions& fixed,
     case Policy::tensorrt:
       break;
   }
-  return tensorrt_policy(graph, fixed, options.tensorrt);
+  TensorrtPolicy tensorrt = options.tensorrt;
+  tensorrt.skip_without_fp8 |= is_fp8(options.activation);
+  return tensorrt_policy(graph, fixed, tensorrt);
+}
+
+// Softmax outputs of FP8 have the range [0,1].
+// Source: ModelOpt 0.47, FP8 attention.
+void fix_scales_behind_softmax(QdqPlan& plan, const GraphIndex& graph) {
+  for (QdqPoint& point : plan.points) {
+    if (!is_fp8(point.config) || point.config.rule != ScaleRule::fixed ||
+        point.site.kind != SiteKind::input) {
+      continue;
+    }
+    const Layer* layer = graph.find_layer(point.layer);
+    const auto input = static_cast<size_t>(point.site.index);
+    const auto calls = graph.calls(*layer);
+    const bool all = std::ranges::all_of(calls, [&](const GraphNode* call) {
+      return graph.source(call->inputs[input]).layer->class_name() == "Softmax";
+    });
+    if (all) point.config.constant_scale = 1.0f / 448;
+  }
 }
 
 std::string_view policy_name(Policy policy) {
@@ -358,6 +382,13 @@ Placement place(const Model& model, const QuantizeOptions& options) {
     spoken = spoken || !each.spec.empty();
     sources.push_back(decisions_of(graph, each.spec, each.source, unknown));
   }
+  if (options.policy == Policy::tflite &&
+      (options.activation.format != NumberFormat::integer ||
+       options.weight.format != NumberFormat::integer)) {
+    throw ValueError("conflicting_options", "quantize_model",
+                     "Policy::tflite requires integers, got a floating-point "
+                     "format");
+  }
   if (!full && !spoken) {
     throw ValueError(
         "missing_value", "quantize_model",
@@ -382,6 +413,7 @@ Placement place(const Model& model, const QuantizeOptions& options) {
   if (options.policy == Policy::tflite) {
     placement.plan = quantizers_for_tflite(std::move(placement.plan), graph);
   }
+  fix_scales_behind_softmax(placement.plan, graph);
   const std::string policy =
       fmt::format("{} policy", policy_name(options.policy));
   for (const auto& layer : model.layers()) {

@@ -75,6 +75,12 @@ void apply_to(QdqPlan& plan, const LayerBits& entry, std::vector<bool>& asked) {
     (is_weight(point) ? weights : activations) = true;
     const auto bits = is_weight(point) ? entry.weight : entry.activation;
     if (!bits) continue;
+    if (point.config.format != NumberFormat::integer) {
+      throw ValueError("conflicting_options",
+                       fmt::format("bits of '{}'", entry.layer),
+                       fmt::format("{} has no bit width to choose",
+                                   to_string(point.config.format)));
+    }
     set_width(point.config, *bits);
     asked[i] = true;
   }

@@ -57,6 +57,9 @@ Config to_config(const QdqPoint& point) {
   if (point.site.kind == SiteKind::weight) {
     config.set("parameter", point.site.parameter);
   }
+  if (point.config.format != NumberFormat::integer) {
+    config.set("format", to_string(point.config.format));
+  }
   config.set("bits", point.config.bits)
       .set("narrow_range", point.config.narrow_range)
       .set("per_channel", point.config.per_channel)
@@ -167,7 +170,17 @@ QdqPoint point_from(const Config& config) {
   if (point.site.kind == SiteKind::weight) {
     point.site.parameter = text_at(config, "parameter");
   }
-  point.config.bits = int_at(config, "bits", 2, 8);
+  if (config.find("format") != nullptr) {
+    point.config.format = entry(config, "format", [](const Config& value) {
+      return number_format_named(value.as_string());
+    });
+  }
+  point.config.bits = int_at(config, "bits", 2, 16);
+  if (point.config.bits > 8 && point.config.bits < 16) {
+    throw ValueError(
+        "out_of_range", "plan point",
+        fmt::format("bits must be in [2,8] or 16, got {}", point.config.bits));
+  }
   point.config.narrow_range = flag_at(config, "narrow_range");
   point.config.per_channel = flag_at(config, "per_channel");
   point.config.rule = entry(config, "scale", scale_rule);

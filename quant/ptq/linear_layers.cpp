@@ -86,7 +86,15 @@ void expect_fixed_weights(const char* subject, const Model& model) {
                     model.name()));
   }
   for (const PlacedQuantizer& placed : weights) {
-    if (placed.quantizer->config().rule != ScaleRule::live) continue;
+    const QuantizerConfig& config = placed.quantizer->config();
+    if (config.format != NumberFormat::integer) {
+      throw UnsupportedError(
+          "unsupported_value",
+          fmt::format("quantizer '{}'", placed.quantizer->name()),
+          fmt::format("{} rounds integers, got {}", subject,
+                      to_string(config.format)));
+    }
+    if (config.rule != ScaleRule::live) continue;
     throw ValueError(
         "unsupported_value",
         fmt::format("quantizer '{}'", placed.quantizer->name()),

@@ -37,7 +37,7 @@ void for_each_input(const Model& model, const LinearLayer& layer,
                     const std::function<void(const Tensor& rows)>& visit);
 
 /// Throws: ValueError with `subject` for a model without quantized weights, and
-/// for live weight scales.
+/// for live weight scales; UnsupportedError for floating-point weights.
 void expect_fixed_weights(const char* subject, const Model& model);
 
 /// Throws the error of the methods for NaN or infinity at a layer.

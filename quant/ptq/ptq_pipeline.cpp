@@ -61,6 +61,12 @@ class Pipeline {
     Model corrected = base.clone();
     correct_biases(corrected, samples_, options_.methods);
     if (attempt(before + "bias correction", std::move(corrected))) return;
+    // The remaining stages round integers.
+    const bool integers = std::ranges::all_of(
+        weight_quantizers(base), [](const PlacedQuantizer& placed) {
+          return placed.quantizer->config().format == NumberFormat::integer;
+        });
+    if (!integers) return;
     Model rounded = base.clone();
     round_weights(rounded, samples_, options_.methods);
     Model both = rounded.clone();

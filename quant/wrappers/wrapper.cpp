@@ -60,8 +60,11 @@ class Hook final : public QuantizeHook {
 Config to_config(const Quantizer& quantizer) {
   const QuantizerConfig& c = quantizer.config();
   Config config;
-  config.set("name", quantizer.name())
-      .set("bits", c.bits)
+  config.set("name", quantizer.name());
+  if (c.format != NumberFormat::integer) {
+    config.set("format", to_string(c.format));
+  }
+  config.set("bits", c.bits)
       .set("narrow_range", c.narrow_range)
       .set("per_channel", c.per_channel)
       .set("rule", to_string(c.rule));

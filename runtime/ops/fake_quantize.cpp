@@ -6,6 +6,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
+#include "fake_quantize_format.h"
 #include "weights.h"
 
 namespace octet {
@@ -31,13 +32,16 @@ void check(const Shape& shape, const QuantParams& qparams) {
           fmt::format("scales must be finite and positive, got {}", s));
     }
   }
-  const int64_t expected = qparams.per_channel() ? shape[qparams.axis] : 1;
-  if (qparams.scale.shape().rank() > 1 || qparams.scale.size() != expected) {
-    throw ShapeError("count_mismatch", "fake_quantize",
-                     fmt::format("axis {} of {} needs {} scales, got {}",
-                                 qparams.axis, shape.to_string(), expected,
-                                 qparams.scale.shape().to_string()));
+  if (qparams.format != NumberFormat::integer) {
+    const int largest = largest_value(qparams.format);
+    if (qparams.low != -largest || qparams.high != largest) {
+      throw ValueError("out_of_range", "fake_quantize",
+                       fmt::format("the range of {} is [{},{}], got [{},{}]",
+                                   to_string(qparams.format), -largest, largest,
+                                   qparams.low, qparams.high));
+    }
   }
+  (void)ElementScales(shape, qparams);  // throws if the scales do not fit
 }
 
 // Whether calls with equal parameters return the same node: its consumers then
@@ -65,6 +69,9 @@ Variable fake_quantize_with(const Variable& x, const QuantParams& given,
   check(x.shape(), given);
   QuantParams qparams = given;
   qparams.scale = given.scale.clone();  // the caller may write its scale later
+  if (!qparams.plain_integer()) {
+    return fake_quantize_format(x, qparams, mode, learned);
+  }
   if (qparams.per_channel()) {
     auto node =
         std::make_shared<ChannelQuantizeNode>(x, qparams, mode, learned);

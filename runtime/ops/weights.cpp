@@ -116,6 +116,7 @@ PackedWeight pack_fresh(const Variable& w,
 bool same_qparams(const QuantParams& a, const QuantParams& b) {
   if (a.empty() || b.empty()) return a.empty() && b.empty();
   return a.axis == b.axis && a.low == b.low && a.high == b.high &&
+         a.format == b.format && a.block == b.block &&
          a.scale.size() == b.scale.size() &&
          std::memcmp(a.scale.raw(), b.scale.raw(),
                      static_cast<size_t>(a.scale.bytes())) == 0;

@@ -10,8 +10,9 @@ namespace octet {
 /// Whether quantized values fit in bytes as q + zero_byte: per tensor, a range
 /// of at most 256 integers that includes 0.
 inline bool fits_bytes(const QuantParams& qparams) {
-  return !qparams.empty() && !qparams.per_channel() && qparams.low <= 0 &&
-         qparams.high >= 0 && qparams.high - qparams.low <= 255;
+  return !qparams.empty() && qparams.plain_integer() &&
+         !qparams.per_channel() && qparams.low <= 0 && qparams.high >= 0 &&
+         qparams.high - qparams.low <= 255;
 }
 
 /// Whether the range lies within [-128, 127]. Other ranges are treated as

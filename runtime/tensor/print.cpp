@@ -207,10 +207,18 @@ std::string to_string(const Variable& x, const PrintOptions& options) {
 
 std::string to_string(const QuantParams& qparams) {
   if (qparams.empty()) return "no quantization parameters";
-  const std::string channels =
-      qparams.per_channel() ? fmt::format("s of axis {}", qparams.axis) : "";
-  return fmt::format("scale{} {}, range [{},{}]", channels,
-                     to_string(qparams.scale), qparams.low, qparams.high);
+  std::string text = "scale";
+  if (qparams.block > 0) {
+    text += fmt::format("s of blocks of {} on axis {}", qparams.block,
+                        qparams.axis);
+  } else if (qparams.per_channel()) {
+    text += fmt::format("s of axis {}", qparams.axis);
+  }
+  text += fmt::format(" {}, ", to_string(qparams.scale));
+  if (qparams.format != NumberFormat::integer) {
+    text += fmt::format("{} ", to_string(qparams.format));
+  }
+  return text + fmt::format("range [{},{}]", qparams.low, qparams.high);
 }
 
 std::ostream& operator<<(std::ostream& out, DType type) {

@@ -31,6 +31,13 @@ Channels channels_around(const Shape& shape, int axis) {
 }
 
 Channels channels_of(const Shape& shape, const QuantParams& qparams) {
+  if (!qparams.plain_integer()) {
+    throw UnsupportedError(
+        "unsupported_value", "quantization parameters",
+        fmt::format("quantized values are integers with a scale per tensor or "
+                    "channel, got {}",
+                    to_string(qparams)));
+  }
   if (qparams.empty())
     throw ValueError("missing_value", "quantization parameters", "no scale");
   if (!qparams.per_channel()) {
@@ -70,17 +77,17 @@ float larger_magnitude(float top, float magnitude) {
 
 }  // namespace
 
-ElementScales::ElementScales(const Shape& shape, const QuantParams& qparams)
-    : inner_(static_cast<size_t>(channels_of(shape, qparams).inner)) {
-  const auto scales = std::as_const(qparams.scale).f32();
-  scales_.assign(scales.begin(), scales.end());
-}
-
 float quantize(float x, float scale, int low, int high) {
   float v = x / scale;
   v = v < static_cast<float>(low) ? static_cast<float>(low) : v;
   v = v > static_cast<float>(high) ? static_cast<float>(high) : v;
   return std::nearbyint(v);  // half to even, the default rounding mode
+}
+
+float quantize(float x, float scale, const QuantParams& qparams) {
+  return qparams.format == NumberFormat::integer
+             ? quantize(x, scale, qparams.low, qparams.high)
+             : round_to_format(x / scale, qparams.format);
 }
 
 Tensor scales_of_log2(const Tensor& logarithms) {
@@ -139,12 +146,12 @@ Tensor absmax_per_channel(const Tensor& x, int axis) {
 }
 
 Tensor quantize(const Tensor& x, const QuantParams& qparams) {
+  const Channels channels = channels_of(x.shape(), qparams);
   if (qparams.low < -128 || qparams.high > 127) {
     throw ValueError("out_of_range", "quantize",
                      fmt::format("range must be within [-128,127], got [{},{}]",
                                  qparams.low, qparams.high));
   }
-  const Channels channels = channels_of(x.shape(), qparams);
   Tensor result(x.shape(), DType::i8);
   const auto codes = result.data<int8_t>();
   const auto values = x.f32();

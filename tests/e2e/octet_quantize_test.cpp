@@ -213,6 +213,28 @@ TEST_F(OctetQuantize, RejectsOptionsThatTheTargetDoesNotSupport) {
             (Failure{"invalid_value", "--target"}));
 }
 
+TEST_F(OctetQuantize, WritesFp8) {
+  const std::string fp8 = "--format fp8 --data " + file("x.npy");
+  EXPECT_EQ(refusal(fp8 + " --bits 4,8"),
+            (Failure{"conflicting_options", "--bits"}));
+  EXPECT_EQ(refusal(fp8 + " --policy onnxruntime"),
+            (Failure{"conflicting_options", "--policy"}));
+  for (const char* target : {"onnxruntime", "openvino", "tensorrt8"}) {
+    EXPECT_EQ(refusal(fp8 + " --target " + target),
+              (Failure{"conflicting_options", "--format"}));
+  }
+  EXPECT_EQ(refusal("--format fp9 --data " + file("x.npy")),
+            (Failure{"invalid_value", "--format"}));
+  const CommandResult r = run(fp8 + " --target tensorrt10");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  const io::OnnxSummary summary = io::inspect_onnx(folder_ / "int8.onnx");
+  EXPECT_EQ(summary.opset, 19);
+  EXPECT_FALSE(summary.qdq_pairs.empty());
+  for (const io::OnnxQdqPair& pair : summary.qdq_pairs) {
+    EXPECT_EQ(pair.type, "float8e4m3fn") << pair.tensor;
+  }
+}
+
 TEST_F(OctetQuantize, ExcludesLayersAndSetsBitWidths) {
   const auto weights = [&](const std::string& options) {
     const CommandResult r =

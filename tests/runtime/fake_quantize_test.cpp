@@ -173,17 +173,17 @@ TEST(FakeQuantizeErrors, RejectsInvalidScales) {
       failure_of<ValueError>([&] { (void)with(Tensor::scalar(INFINITY)); }),
       (Failure{"out_of_range", "fake_quantize"}));
   EXPECT_EQ(failure_of<ShapeError>([&] { (void)with(Tensor::full({2}, 1)); }),
-            (Failure{"count_mismatch", "fake_quantize"}));
+            (Failure{"count_mismatch", "quantization parameters"}));
   EXPECT_EQ(
       failure_of<ShapeError>([&] { (void)with(Tensor::full({3}, 1), 0); }),
-      (Failure{"count_mismatch", "fake_quantize"}));
+      (Failure{"count_mismatch", "quantization parameters"}));
   EXPECT_EQ(
       failure_of<ShapeError>([&] { (void)with(Tensor::full({3}, 1), 2); }),
       (Failure{"out_of_range", "axis"}));
   EXPECT_EQ(failure_of<ShapeError>([&] {
               (void)with(Tensor::full({1, 3}, 1));
             }),
-            (Failure{"count_mismatch", "fake_quantize"}));
+            (Failure{"count_mismatch", "quantization parameters"}));
 }
 
 // As with a quantizer that several layers share.

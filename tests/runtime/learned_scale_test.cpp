@@ -278,7 +278,7 @@ TEST(LearnedScale, RejectsInvalidScales) {
                   x, {.scale = Variable(Tensor::full({2}, 1), true)},
                   {.axis = -1});
             }),
-            (Failure{"count_mismatch", "fake_quantize"}));
+            (Failure{"count_mismatch", "quantization parameters"}));
 }
 
 }  // namespace

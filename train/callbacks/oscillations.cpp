@@ -184,7 +184,7 @@ class Watch final : public Oscillations {
                  .frozen = Tensor::zeros(shape)};
     const QuantParams qparams = each.quantizer->qparams(value, each.axis);
     for_each(value, qparams, [&](size_t i, float w, float scale) {
-      const float code = quantize(w, scale, qparams.low, qparams.high);
+      const float code = quantize(w, scale, qparams);
       each.code.f32()[i] = each.mean.f32()[i] = code;
     });
     watched_.push_back(std::move(each));
@@ -219,7 +219,7 @@ class Watch final : public Oscillations {
         to[i] = scale * mean[i];
         return;
       }
-      const float now = quantize(w, scale, qparams.low, qparams.high);
+      const float now = quantize(w, scale, qparams);
       const float change = now > code[i] ? 1.0f : now < code[i] ? -1.0f : 0.0f;
       const bool turned = change != 0 && change == -direction[i];
       frequency[i] += m * ((turned ? 1.0f : 0.0f) - frequency[i]);

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "onnx/graph/graph.h"
+#include "onnx/graph/opsets.h"
 #include "proto_limits.h"
 
 namespace octet::io {
@@ -155,6 +156,29 @@ TemporaryShapes::~TemporaryShapes() {
   for (Change& change : changes_) {
     change.value->clear_type();
     if (change.had_type) change.value->mutable_type()->Swap(&change.before);
+  }
+}
+
+HiddenFloat8::~HiddenFloat8() {
+  for (onnx::TensorProto* tensor : hidden_) {
+    tensor->set_data_type(kFloat8E4M3FN);
+  }
+}
+
+void HiddenFloat8::hide(onnx::TensorProto& tensor) {
+  if (tensor.data_type() != kFloat8E4M3FN) return;
+  tensor.set_data_type(onnx::TensorProto::INT8);
+  hidden_.push_back(&tensor);
+}
+
+void HiddenFloat8::hide(onnx::GraphProto& graph) {
+  for (auto& tensor : *graph.mutable_initializer()) hide(tensor);
+  for (auto& node : *graph.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_t()) hide(*attribute.mutable_t());
+      if (attribute.has_g()) hide(*attribute.mutable_g());
+      for (auto& inner : *attribute.mutable_graphs()) hide(inner);
+    }
   }
 }
 

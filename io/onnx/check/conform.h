@@ -32,4 +32,20 @@ class TemporaryShapes {
   std::vector<Change> changes_;
 };
 
+/// Presents float8 tensors as int8 to onnx::checker 1.12, which does not know
+/// the type; the destructor restores them.
+class HiddenFloat8 {
+ public:
+  explicit HiddenFloat8(onnx::GraphProto& graph) { hide(graph); }
+  ~HiddenFloat8();
+  HiddenFloat8(const HiddenFloat8&) = delete;
+  HiddenFloat8& operator=(const HiddenFloat8&) = delete;
+
+ private:
+  void hide(onnx::GraphProto& graph);
+  void hide(onnx::TensorProto& tensor);
+
+  std::vector<onnx::TensorProto*> hidden_;
+};
+
 }  // namespace octet::io

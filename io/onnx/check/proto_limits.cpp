@@ -9,6 +9,7 @@
 
 #include <octet/runtime/error.h>
 
+#include "onnx/graph/opsets.h"
 #include "onnx/graph/tensors.h"
 
 namespace octet::io {
@@ -85,9 +86,12 @@ void check_attribute(const onnx::NodeProto& node,
                      const onnx::AttributeProto& attribute) {
   check_attribute_range(node, attribute);
   for (const char* name : {"to", "dtype", "output_dtype"}) {
-    if (attribute.name() == name) {
-      check_type_number(attribute.i(), describe(node));
+    if (attribute.name() != name) continue;
+    if (attribute.i() == kFloat8E4M3FN && node.op_type() != "QuantizeLinear") {
+      throw UnsupportedError("unsupported_type", describe(node),
+                             "only QuantizeLinear may produce float8e4m3fn");
     }
+    check_type_number(attribute.i(), describe(node));
   }
   const std::string what = fmt::format("{}, attribute '{}'", describe(node),
                                        printable(attribute.name()));
@@ -124,6 +128,14 @@ void check_graph(const onnx::GraphProto& graph) {
   for (const auto& tensor : graph.sparse_initializer()) {
     check_sparse(tensor, fmt::format("initializer '{}'",
                                      printable(tensor.values().name())));
+  }
+  for (const auto* values : {&graph.input(), &graph.output()}) {
+    for (const auto& value : *values) {
+      if (value.type().tensor_type().elem_type() != kFloat8E4M3FN) continue;
+      throw UnsupportedError("unsupported_type",
+                             fmt::format("value '{}'", printable(value.name())),
+                             "inputs and outputs must not be float8e4m3fn");
+    }
   }
   for (const auto* values :
        {&graph.input(), &graph.output(), &graph.value_info()}) {

@@ -78,8 +78,58 @@ void set_attribute(onnx::AttributeProto& proto,
 
 // Whether the range is that of uint8 with zero point -low.
 bool fills_uint8(const QuantParams& qparams) {
-  return qparams.low >= -255 && qparams.low <= 0 && qparams.low != -128 &&
+  return qparams.format == NumberFormat::integer && qparams.low >= -255 &&
+         qparams.low <= 0 && qparams.low != -128 &&
          qparams.high == 255 + qparams.low && !qparams.per_channel();
+}
+
+// Element type of the quantized values.
+int32_t quantized_type(const QuantParams& qparams) {
+  if (qparams.format == NumberFormat::fp8_e4m3) return kFloat8E4M3FN;
+  if (fills_uint8(qparams)) return onnx::TensorProto::UINT8;
+  return qparams.low < -128 ? onnx::TensorProto::INT16
+                            : onnx::TensorProto::INT8;
+}
+
+// Whether saturation to the element type clips to the range.
+bool fills_type(const QuantParams& qparams) {
+  switch (quantized_type(qparams)) {
+    case onnx::TensorProto::INT8:
+      return qparams.low == -128 && qparams.high == 127;
+    case onnx::TensorProto::INT16:
+      return qparams.low == -32768 && qparams.high == 32767;
+    default:
+      return true;
+  }
+}
+
+// First opset in which Q and DQ support the element type.
+int first_opset_of(const QuantParams& qparams) {
+  switch (quantized_type(qparams)) {
+    case kFloat8E4M3FN:
+      return kFirstOpsetOfFloat8;
+    case onnx::TensorProto::INT16:
+      return kFirstOpsetOfInt16;
+    default:
+      return kFirstOpsetWritten;
+  }
+}
+
+void check_range(const std::string& name, const QuantParams& qparams) {
+  const bool is_float = qparams.format == NumberFormat::fp8_e4m3;
+  const bool fits_int16 = qparams.low >= -32768 && qparams.high <= 32767 &&
+                          qparams.low < -128 && qparams.high > 255;
+  const bool fits_int8 = qparams.low >= -128 && qparams.high <= 127;
+  const bool fits_integer = qparams.plain_integer() &&
+                            qparams.low < qparams.high &&
+                            (fits_int8 || fits_int16 || fills_uint8(qparams));
+  if (is_float || fits_integer) return;
+  throw ValueError(
+      "out_of_range", fmt::format("quantizer '{}'", name),
+      fmt::format("quantized values must be float8, within [-128,127] or "
+                  "[-32768,32767], or the 256 values of uint8 around a zero "
+                  "point, got {}",
+                  to_string(qparams)));
 }
 
 void check_qparams(const std::string& name, const QuantParams& qparams) {
@@ -99,14 +149,7 @@ void check_qparams(const std::string& name, const QuantParams& qparams) {
                                  "got {}",
                                  qparams.axis));
   }
-  const bool fits_int8 = qparams.low >= -128 && qparams.high <= 127;
-  if (qparams.low >= qparams.high || (!fits_int8 && !fills_uint8(qparams))) {
-    throw ValueError(
-        "out_of_range", subject(),
-        fmt::format("quantized values must be within [-128,127], or the 256 "
-                    "values of uint8 around a zero point, got [{},{}]",
-                    qparams.low, qparams.high));
-  }
+  check_range(name, qparams);
   for (const float scale : qparams.scale.f32()) {
     if (!std::isfinite(scale) || scale <= 0) {
       throw ValueError(
@@ -131,9 +174,9 @@ void check_fit(const std::string& name, const QuantParams& qparams,
 
 // Equal keys have the same pair.
 std::string key_of(const std::string& value, const QuantParams& qparams) {
-  std::string key =
-      fmt::format("{} {} {} {} ", value.size(), qparams.low, qparams.high,
-                  qparams.per_channel() ? qparams.axis : -1);
+  std::string key = fmt::format(
+      "{} {} {} {} {} ", value.size(), to_string(qparams.format), qparams.low,
+      qparams.high, qparams.per_channel() ? qparams.axis : -1);
   key.append(value).append(static_cast<const char*>(qparams.scale.raw()),
                            static_cast<size_t>(qparams.scale.bytes()));
   return key;
@@ -334,16 +377,23 @@ std::string GraphBuilder::add_initializer(std::string_view name,
   onnx::TensorProto tensor = header_of(wanted, value, value.shape());
   // Raw data is little-endian in ONNX and on the machines that run Octet.
   tensor.set_raw_data(value.raw(), static_cast<size_t>(value.bytes()));
-  for (const int index : initializers_[wanted]) {
+  return put_once(wanted, std::move(tensor), value.bytes());
+}
+
+// Returns an existing initializer with this requested name and contents, or
+// adds `tensor`, whose bytes are counted already.
+std::string GraphBuilder::put_once(const std::string& name,
+                                   onnx::TensorProto tensor, int64_t bytes) {
+  for (const int index : initializers_[name]) {
     const onnx::TensorProto& other = graph_.initializer(index);
     if (other.data_type() == tensor.data_type() &&
         std::ranges::equal(other.dims(), tensor.dims()) &&
         other.raw_data() == tensor.raw_data()) {
-      initializer_bytes_ -= value.bytes();
+      initializer_bytes_ -= bytes;
       return other.name();
     }
   }
-  return put(wanted, std::move(tensor));
+  return put(name, std::move(tensor));
 }
 
 std::string GraphBuilder::add_initializer(std::string_view name,
@@ -370,7 +420,21 @@ std::string GraphBuilder::add_initializer(std::string_view name,
   return added;
 }
 
-// ONNX saturates at the bounds of int8 only.
+// Zero, or the zero point of uint8, in the element type of the quantized
+// values.
+std::string GraphBuilder::add_zero_point(const std::string& name,
+                                         const QuantParams& qparams) {
+  const Tensor bytes = Tensor::zeros(qparams.scale.shape(), DType::u8);
+  onnx::TensorProto tensor = header_of(name, bytes, bytes.shape());
+  tensor.set_data_type(quantized_type(qparams));
+  const size_t width = tensor.data_type() == onnx::TensorProto::INT16 ? 2 : 1;
+  std::string data(static_cast<size_t>(bytes.size()) * width, '\0');
+  if (fills_uint8(qparams)) data[0] = static_cast<char>(-qparams.low);
+  tensor.set_raw_data(std::move(data));
+  return put_once(name, std::move(tensor), bytes.bytes());
+}
+
+// ONNX saturates at the bounds of the element type only.
 std::string GraphBuilder::clip_to(const std::string& value,
                                   const std::string& name,
                                   const QuantParams& qparams) {
@@ -407,19 +471,20 @@ std::string GraphBuilder::add_qdq(const std::string& value,
   std::string& output = qdq_outputs_[key_of(value, qparams)];
   if (!output.empty()) return output;
 
-  const bool full_range =
-      (qparams.low == -128 && qparams.high == 127) || fills_uint8(qparams);
-  const std::string source = full_range || constant != constants_.end()
+  if (opset_ < first_opset_of(qparams)) {
+    throw ValueError(
+        "out_of_range", fmt::format("quantizer '{}'", base),
+        fmt::format("{} needs opset {} or later, got {}. Hint: choose the "
+                    "opset (OnnxExportOptions::opset, --opset)",
+                    type_name(quantized_type(qparams)), first_opset_of(qparams),
+                    opset_));
+  }
+  const std::string source = fills_type(qparams) || constant != constants_.end()
                                  ? value
                                  : clip_to(value, base, qparams);
-  Tensor zero_point = Tensor::zeros(
-      qparams.scale.shape(), fills_uint8(qparams) ? DType::u8 : DType::i8);
-  if (fills_uint8(qparams)) {
-    zero_point.data<uint8_t>()[0] = static_cast<uint8_t>(-qparams.low);
-  }
   const std::vector<std::string> parameters = {
       add_initializer(base + "/scale", qparams.scale),
-      add_initializer(base + "/zero_point", zero_point)};
+      add_zero_point(base + "/zero_point", qparams)};
   Attributes attributes;
   if (qparams.per_channel())
     attributes.emplace_back("axis", int64_t{qparams.axis});

@@ -65,10 +65,11 @@ class GraphBuilder final : public OnnxBuilder {
                               const Tensor& value) override;
   std::string add_initializer(std::string_view name, const Tensor& value,
                               const Arrangement& stored) override;
-  /// Inserts a Clip before the pair if the quantized range is narrower than
-  /// int8; constants are in range already.
+  /// Inserts a Clip before the pair if the quantized range is narrower than the
+  /// element type; constants are in range already.
   /// Throws: ValueError for missing parameters, a scale that is not finite and
-  /// positive, or a range outside int8; ShapeError for scales that do not fit
+  /// positive, a range without an element type, or an opset without the type;
+  /// ShapeError for scales that do not fit
   /// the value.
   std::string add_qdq(const std::string& value, std::string_view name,
                       const QuantParams& qparams) override;
@@ -87,6 +88,10 @@ class GraphBuilder final : public OnnxBuilder {
   onnx::TensorProto header_of(const std::string& name, const Tensor& value,
                               const Shape& shape);
   std::string put(const std::string& name, onnx::TensorProto tensor);
+  std::string put_once(const std::string& name, onnx::TensorProto tensor,
+                       int64_t bytes);
+  std::string add_zero_point(const std::string& name,
+                             const QuantParams& qparams);
   /// Adds a node with a reserved output name.
   void put_node(std::string_view op_type, std::string_view name,
                 const std::vector<std::string>& inputs,

@@ -127,12 +127,17 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
     add(key, to_json(Config(std::move(names))));
   };
   add_names(kSequencesKey, ports.mixed_sequences());
+  const bool float8 = std::ranges::any_of(
+      proto.graph().initializer(), [](const onnx::TensorProto& tensor) {
+        return tensor.data_type() == kFloat8E4M3FN;
+      });
   if (qdq_pairs > 0) {
     add("quantization",
         options.uint8_activations
             ? "int8 weights, uint8 activations, explicit Q/DQ"
-        : uint8 ? "int8 weights, int8 and uint8 activations, explicit Q/DQ"
-                : "int8, symmetric, explicit Q/DQ");
+        : uint8  ? "int8 weights, int8 and uint8 activations, explicit Q/DQ"
+        : float8 ? "float8e4m3fn, explicit Q/DQ"
+                 : "int8, symmetric, explicit Q/DQ");
   }
   if (!options.preprocess.empty()) {
     (void)preprocess_mode(options.preprocess);
@@ -151,7 +156,7 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
 /// stored as float32.
 void check_float16(const OnnxExportOptions& options, int64_t qdq_pairs) {
   if (qdq_pairs == 0) return;
-  if (options.opset < kFirstOpsetOfHalfScales) {
+  if (options.opset != 0 && options.opset < kFirstOpsetOfHalfScales) {
     throw ValueError("out_of_range", "ONNX float16",
                      fmt::format("a quantized model needs opset {} or later, "
                                  "got {}",
@@ -163,6 +168,32 @@ void check_float16(const OnnxExportOptions& options, int64_t qdq_pairs) {
                      "which float16 would round. Hint: "
                      "choose int8 weights (--weights int8)");
   }
+}
+
+/// Checks that the target supports the formats of all quantizers. Returns the
+/// first opset that has them.
+int check_formats(const Model& model, Target target) {
+  int opset = kFirstOpsetWritten;
+  for (const auto& quantizer : quant::quantizers(model)) {
+    const quant::QuantizerConfig& config = quantizer->config();
+    const bool fp8 = config.format == NumberFormat::fp8_e4m3;
+    const bool int16 =
+        config.format == NumberFormat::integer && config.bits > 8;
+    if ((fp8 && !takes_float8(target)) || (int16 && !takes_int16(target)) ||
+        config.format == NumberFormat::fp4_e2m1) {
+      throw UnsupportedError(
+          "unsupported_type", fmt::format("quantizer '{}'", quantizer->name()),
+          fmt::format(
+              "{} is not supported by {}. Hint: {}", quant::range_text(config),
+              title_of(target),
+              fp8 ? "the targets tensorrt10, tensorrt11 and tensorrt_rtx "
+                    "support FP8"
+                  : "the target onnxruntime supports 16 bits"));
+    }
+    if (fp8) opset = std::max(opset, kFirstOpsetOfFloat8);
+    if (int16) opset = std::max(opset, kFirstOpsetOfInt16);
+  }
+  return opset;
 }
 
 void check_signs(const Model& model, Target target) {
@@ -185,7 +216,7 @@ void check_signs(const Model& model, Target target) {
 std::vector<GraphPass> export_passes(const OnnxExportOptions& options) {
   std::vector<GraphPass> passes{{"bias scales", fit_scales_to_biases}};
   if (options.weights == OnnxWeights::int8) {
-    passes.push_back({"int8 weights", store_int8_weights});
+    passes.push_back({"quantized weights", store_quantized_weights});
   }
   if (options.uint8_activations) {
     passes.push_back({"uint8 activations", store_uint8_activations});
@@ -221,9 +252,14 @@ ExportedGraph build_onnx(const Model& given, const OnnxExportOptions& options) {
   if (options.fold_batch_norm) folded = quant::fold_batch_norm(given);
   const Model& model = folded ? *folded : given;
   check_signs(model, options.target);
+  const int needed = check_formats(model, options.target);
+  const int opset_version = options.opset != 0 ? options.opset
+                            : options.float16
+                                ? std::max(needed, kFirstOpsetOfHalfScales)
+                                : needed;
   ExportedGraph result;
   onnx::ModelProto& proto = result.model;
-  proto.set_ir_version(ir_version_of(options.opset));
+  proto.set_ir_version(ir_version_of(opset_version));
   proto.set_producer_name("octet");
   proto.set_producer_version(version());
   if (!options.description.empty()) {
@@ -231,13 +267,13 @@ ExportedGraph build_onnx(const Model& given, const OnnxExportOptions& options) {
   }
   auto* opset = proto.add_opset_import();
   opset->set_domain("");
-  opset->set_version(options.opset);
+  opset->set_version(opset_version);
   onnx::GraphProto& graph = *proto.mutable_graph();
   graph.set_name(model.name().empty() ? "model" : model.name());
 
   // The conversion to float16 changes weights and needs their data in the
   // graph.
-  GraphBuilder builder(graph, options.opset, batch_of(options),
+  GraphBuilder builder(graph, opset_version, batch_of(options),
                        options.float16 ? nullptr : &result.large);
   builder.set_batch_name(options.interface.batch_name);
   Ports ports(given, options, builder);

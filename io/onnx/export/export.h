@@ -23,6 +23,12 @@ struct ExportedGraph {
   std::unordered_map<std::string, size_t> producers;
 };
 
+/// Whether a target supports float8e4m3fn, and int16, as quantized values.
+bool takes_float8(Target target);
+bool takes_int16(Target target);
+/// "TensorRT 10", for messages.
+std::string title_of(Target target);
+
 /// Builds the graph of to_onnx(), unchecked. Throws: as to_onnx().
 ExportedGraph build_onnx(const Model& model, const OnnxExportOptions& options);
 

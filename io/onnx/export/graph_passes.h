@@ -29,7 +29,7 @@ void fit_scales_to_biases(OnnxGraph& graph);
 /// Folds each QuantizeLinear of a constant: the quantized values replace the
 /// constant, under its name unless it has other consumers, and only
 /// DequantizeLinear remains. The graph's results stay the same, bit for bit.
-void store_int8_weights(OnnxGraph& graph);
+void store_quantized_weights(OnnxGraph& graph);
 
 /// Converts int8 pairs of activations with zero point 0 to uint8 with zero
 /// point 128: ONNX Runtime's convolutions require the same type for input and

@@ -11,6 +11,7 @@
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
 
+#include "export.h"
 #include "onnx/graph/opsets.h"
 
 namespace octet::io {
@@ -24,20 +25,24 @@ struct TargetTraits {
   std::string_view title;  // in messages
   int last_opset;
   bool int8_weights;  // whether an int8 initializer may feed DequantizeLinear
+  bool float8;        // whether Q and DQ of float8e4m3fn are supported
 };
 
+// ONNX Runtime 1.31 fuses float8 pairs to integer operators, which then reject
+// them; it runs such files with ORT_ENABLE_BASIC.
 // Source of TensorRT's opsets: onnx-tensorrt, docs/operators.md of 8.4-GA to
 // 10.1-GA. Source of its weights: TensorRT's guide, "Explicit Quantization".
 constexpr std::array<TargetTraits, 7> kTargets = {{
-    {Target::any, "any", "'any'", kLastOpsetWritten, true},
-    {Target::tensorrt8, "tensorrt8", "TensorRT 8", 17, false},
-    {Target::tensorrt10, "tensorrt10", "TensorRT 10", 20, true},
-    {Target::tensorrt11, "tensorrt11", "TensorRT 11", kLastOpsetWritten, true},
-    {Target::tensorrt_rtx, "tensorrt_rtx", "TensorRT for RTX",
-     kLastOpsetWritten, true},
-    {Target::openvino, "openvino", "OpenVINO", kLastOpsetWritten, true},
-    {Target::onnxruntime, "onnxruntime", "ONNX Runtime", kLastOpsetWritten,
+    {Target::any, "any", "'any'", kLastOpsetWritten, true, true},
+    {Target::tensorrt8, "tensorrt8", "TensorRT 8", 17, false, false},
+    {Target::tensorrt10, "tensorrt10", "TensorRT 10", 20, true, true},
+    {Target::tensorrt11, "tensorrt11", "TensorRT 11", kLastOpsetWritten, true,
      true},
+    {Target::tensorrt_rtx, "tensorrt_rtx", "TensorRT for RTX",
+     kLastOpsetWritten, true, true},
+    {Target::openvino, "openvino", "OpenVINO", kLastOpsetWritten, true, false},
+    {Target::onnxruntime, "onnxruntime", "ONNX Runtime", kLastOpsetWritten,
+     true, false},
 }};
 
 const TargetTraits& traits_of(Target target) {
@@ -54,6 +59,16 @@ const TargetTraits& traits_of(Target target) {
 
 bool takes_uint8(Target target) {
   return target == Target::openvino || target == Target::onnxruntime;
+}
+
+bool takes_float8(Target target) { return traits_of(target).float8; }
+
+bool takes_int16(Target target) {
+  return target == Target::any || target == Target::onnxruntime;
+}
+
+std::string title_of(Target target) {
+  return std::string(traits_of(target).title);
 }
 
 std::string_view to_string(Target target) { return traits_of(target).name; }
@@ -82,7 +97,7 @@ OnnxExportOptions OnnxExportOptions::for_target(Target target) {
 }
 
 void OnnxExportOptions::check() const {
-  check_opset(opset);
+  if (opset != 0) check_opset(opset);
   if (batch < 0 || batch > kLargestBatch) {
     throw ValueError("out_of_range", "ONNX batch",
                      fmt::format("size must be from 1 to {}, or 0 for a "

@@ -22,6 +22,7 @@
 
 #include <octet/io/onnx.h>
 #include <octet/runtime/file.h>
+#include <octet/runtime/quantization.h>
 #include <octet/runtime/tensor.h>
 
 #include "attributes.h"
@@ -36,6 +37,7 @@ struct WeightQuantParams {
   int64_t axis = 0;           ///< in the axis order of the file
   bool per_channel = false;
   bool lowest = false;  ///< whether -128 occurs, which quantizers exclude
+  NumberFormat format = NumberFormat::integer;
   bool operator==(const WeightQuantParams&) const = default;
 };
 

@@ -10,8 +10,13 @@ namespace octet::io {
 /// Octet itself: onnx 1.12 ends at 17.
 inline constexpr int kFirstOpsetWritten = 13;
 inline constexpr int kLastOpsetWritten = 21;
-/// First opset with float16 scales of Q and DQ.
+/// First opset with float16 scales of Q and DQ, and with float8.
 inline constexpr int kFirstOpsetOfHalfScales = 19;
+inline constexpr int kFirstOpsetOfFloat8 = 19;
+/// First opset in which Q and DQ support int16.
+inline constexpr int kFirstOpsetOfInt16 = 21;
+/// TensorProto::DataType of newer versions of onnx than 1.12.
+inline constexpr int kFloat8E4M3FN = 17;
 
 /// Throws: ValueError for an opset that Octet does not export.
 void check_opset(int opset);

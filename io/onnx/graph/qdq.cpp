@@ -8,6 +8,7 @@
 
 #include "onnx/check/proto_limits.h"
 #include "onnx/check/schemas.h"
+#include "opsets.h"
 #include "tensors.h"
 
 namespace octet::io {
@@ -119,6 +120,34 @@ void check_zero_point(const onnx::NodeProto& node,
   }
 }
 
+// Float8 values are read as float32, so only Q and DQ may produce and consume
+// them, and all values of a DQ must have the type.
+void check_float8(const OnnxNode& node, const OnnxGraph& graph) {
+  const auto is_float8 = [&](int input) {
+    return graph.element_type(node.input(input)) == kFloat8E4M3FN;
+  };
+  const bool quantize = is_quantize(node), dequantize = is_dequantize(node);
+  for (int i = 0; i < node.input_size(); ++i) {
+    const bool allowed = (dequantize && i != 1) || (quantize && i == 2);
+    if (!is_float8(i) || allowed) continue;
+    throw UnsupportedError("unsupported_type", describe(node),
+                           fmt::format("input '{}' is float8e4m3fn, which only "
+                                       "DequantizeLinear may consume",
+                                       printable(node.input(i))));
+  }
+  if (!dequantize) return;
+  const int32_t type = graph.element_type(node.input(0));
+  if (type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::FLOAT16 ||
+      type == onnx::TensorProto::BFLOAT16) {
+    refuse(node,
+           fmt::format("input must be quantized, got {}", type_name(type)));
+  }
+  const bool typed = !node.input(2).empty();
+  if (typed && is_float8(0) != is_float8(2)) {
+    refuse(node, "input and zero point must have the same type");
+  }
+}
+
 // ONNX Runtime's quantizer has equivalent operators in its own domain.
 bool has_qdq_domain(const onnx::NodeProto& node) {
   return is_standard_domain(node.domain()) || node.domain() == kMicrosoftDomain;
@@ -150,6 +179,7 @@ QdqParams qdq_params(const onnx::NodeProto& node, const OnnxGraph& graph) {
 void check_qdq(const OnnxGraph& graph) {
   for (const OnnxNode& node : graph.nodes()) {
     if (is_quantize(node) || is_dequantize(node)) qdq_params(node, graph);
+    check_float8(node, graph);
   }
 }
 

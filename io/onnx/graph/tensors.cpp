@@ -9,8 +9,10 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/quantization.h>
 
 #include "elements.h"
+#include "onnx/graph/opsets.h"
 
 namespace octet::io {
 namespace {
@@ -57,7 +59,7 @@ constexpr ElementType kTypes[] = {
     {"complex64", 8, 2, floats},
     {"complex128", 16, 2, doubles},
     {"bfloat16", 2, 1, int32s, 0, 65535},
-    {"float8e4m3fn"},
+    {"float8e4m3fn", 1, 1, int32s, 0, 255},  // bits
     {"float8e4m3fnuz"},
     {"float8e5m2"},
     {"float8e5m2fnuz"},
@@ -118,12 +120,12 @@ std::string type_name(int32_t data_type) {
 }
 
 void check_type_number(int64_t data_type, const std::string& subject) {
-  constexpr int64_t kFirstNewer = 17, kLastNewer = 26;  // float8e4m3fn, int2
+  constexpr int64_t kFirstNewer = 18, kLastNewer = 26;  // float8e4m3fnuz, int2
   if (data_type < kFirstNewer || data_type > kLastNewer) return;
   throw UnsupportedError(
       "unsupported_type", subject,
-      fmt::format("element types below 8 bits and float8 are not supported, "
-                  "got {}",
+      fmt::format("element types below 8 bits and float8 other than "
+                  "float8e4m3fn are not supported, got {}",
                   type_name(static_cast<int32_t>(data_type))));
 }
 
@@ -245,6 +247,16 @@ std::vector<float> float_values(const onnx::TensorProto& tensor) {
   if (single) {
     std::memcpy(values.data(), tensor.raw_data().data(),
                 values.size() * sizeof(float));
+    return values;
+  }
+  if (tensor.data_type() == kFloat8E4M3FN) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto bits =
+          tensor.has_raw_data()
+              ? static_cast<uint8_t>(tensor.raw_data()[i])
+              : static_cast<uint8_t>(tensor.int32_data(static_cast<int>(i)));
+      values[i] = decode_float(bits, NumberFormat::fp8_e4m3);
+    }
     return values;
   }
   // Two bytes each, in raw_data or in the lower half of int32_data.

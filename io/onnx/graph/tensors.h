@@ -18,8 +18,9 @@ namespace octet::io {
 /// "float32", "int8", ...; "type 99" for unknown numbers.
 std::string type_name(int32_t data_type);
 
-/// Throws: UnsupportedError for the types added after bfloat16: float8 and
-/// types of 4 or 2 bits. `subject` is the subject of the error.
+/// Throws: UnsupportedError for the types added after bfloat16 except
+/// float8e4m3fn: other float8 and types of 4 or 2 bits. `subject` is the
+/// subject of the error.
 void check_type_number(int64_t data_type, const std::string& subject);
 
 /// "[64,1,3,3]".
@@ -41,8 +42,8 @@ void check_tensor(const onnx::TensorProto& tensor, const std::string& subject);
 bool is_float(const onnx::TensorProto& tensor);
 /// REQUIRES: check_tensor() has passed.
 int64_t element_count(const onnx::TensorProto& tensor);
-/// Returns the elements of a float32, float16 or bfloat16 tensor.
-/// REQUIRES: check_tensor() has passed, and is_float(tensor).
+/// Returns the elements of a float32, float16, bfloat16 or float8e4m3fn tensor.
+/// REQUIRES: check_tensor() has passed, and the tensor has one of these types.
 std::vector<float> float_values(const onnx::TensorProto& tensor);
 /// Converts a float64 tensor to float32, rounding to nearest.
 /// REQUIRES: check_tensor() has passed.

@@ -102,8 +102,8 @@ void convert_dequantize(Conversion& c) {
   if (qparams != nullptr && !c.options().drop_quantizers) {
     rounded.value = rounded.value.clone();
     for (float& x : rounded.value.f32()) {
-      x = qparams->scale * quantize(x, qparams->scale, qparams->config.low(),
-                                    qparams->config.high());
+      x = qparams->scale *
+          quantize(x, qparams->scale, qparams->config.qparams());
     }
   }
   c.graph().set_constant(c.output(), std::move(rounded));

@@ -34,6 +34,8 @@ bool is_symmetric(const Tensor& zero_point) {
       return all(zero_point.data<int8_t>(), 0);
     case DType::u8:
       return all(zero_point.data<uint8_t>(), 128);
+    case DType::f32:  // float8e4m3fn
+      return all(zero_point.f32(), 0.0f);
     default:
       return false;
   }
@@ -96,6 +98,7 @@ std::optional<WeightQuantParams> weight_qparams(const OnnxGraph& graph,
     return {};
   }
   WeightQuantParams qparams;
+  if (codes.dtype() == DType::f32) qparams.format = NumberFormat::fp8_e4m3;
   qparams.lowest = has_lowest(codes);
   qparams.scales.assign(scale.f32().begin(), scale.f32().end());
   int64_t axis = integer_of(node, "axis", 1);
@@ -237,7 +240,9 @@ class Pass {
           .name = quantizer_name(node),
           .scale = graph_.constant(node.proto.input(1))->value.f32()[0]};
       const Tensor zero_point = zero_point_of_pair(graph_, quantize.proto);
-      if (!is_symmetric(zero_point)) {
+      if (zero_point.dtype() == DType::f32) {
+        qparams->config.format = NumberFormat::fp8_e4m3;
+      } else if (!is_symmetric(zero_point)) {
         qparams->config.is_signed = false;
         qparams->config.zero_point = *place_of_zero(zero_point);
       } else if (drop_) {

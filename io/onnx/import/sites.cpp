@@ -27,7 +27,7 @@ SitePlan site_of(const std::string& layer, int input,
 
 SitePlan site_of(const std::string& layer, const std::string& parameter,
                  const WeightQuantParams& qparams) {
-  quant::QuantizerConfig config = quant::weight_quantizer();
+  quant::QuantizerConfig config = quant::weight_quantizer(qparams.format);
   config.rule = quant::ScaleRule::fixed;
   config.per_channel = qparams.per_channel;
   config.narrow_range = !qparams.lowest;
@@ -35,7 +35,9 @@ SitePlan site_of(const std::string& layer, const std::string& parameter,
 }
 
 void make_symmetric(SitePlan& site) {
-  if (site.config.is_signed || site.config.bits != 8) return;
+  if (site.config.format != NumberFormat::integer || site.config.is_signed ||
+      site.config.bits != 8)
+    return;
   const int steps = std::max(site.config.high(), -site.config.low());
   site.config.is_signed = true;
   site.config.zero_point = 0;

@@ -117,6 +117,7 @@ constexpr LintRule kRules[] = {
     {"D06", "DLA does not support Q/DQ", "IIII--"},
     {"D07", "GPUs before Turing may lack INT8 kernels", "II----"},
     {"D08", "INT8 sums saturate on processors without VNNI", "-----I"},
+    {"D09", "FP8 needs a GPU with FP8 kernels", "EIIIWW"},
 };
 
 LintSeverity severity_of(char letter) {

@@ -7,6 +7,7 @@
 
 #include "onnx/check/proto_limits.h"
 #include "onnx/check/schemas.h"
+#include "onnx/graph/opsets.h"
 #include "onnx/graph/qdq.h"
 #include "onnx/graph/tensors.h"
 #include "rules.h"
@@ -78,12 +79,18 @@ bool relies_on_equal_scales(const LintGraph& graph) {
 }  // namespace
 
 void check_deployment(const LintGraph& graph, Findings& findings) {
-  bool quantized = false, asymmetric = false;
+  bool quantized = false, asymmetric = false, int8 = false;
+  const Node* fp8 = nullptr;
   for (const Node& node : graph.all_nodes()) {
     check_plugin(graph, node, findings);
     if (is_weighted(node)) check_types(graph, node, findings);
     if (!is_quantize(node) && !is_dequantize(node)) continue;
     quantized = true;
+    if (graph.quantized_type(node) != kFloat8E4M3FN) {
+      int8 = true;
+    } else if (fp8 == nullptr) {
+      fp8 = &node;
+    }
     asymmetric =
         asymmetric || graph.quantized_type(node) == onnx::TensorProto::UINT8;
   }
@@ -112,6 +119,16 @@ void check_deployment(const LintGraph& graph, Findings& findings) {
                asymmetric ? "uint8 Q/DQ, which only DLA supports, by a flag of "
                             "the parser"
                           : "Q/DQ");
+  if (fp8 != nullptr) {
+    findings.add("D09", *fp8,
+                 findings.target() == Target::onnxruntime
+                     ? "load it with ORT_ENABLE_BASIC: further optimizations "
+                       "of ONNX Runtime 1.31 fail; or quantize to int8"
+                     : "run it on compute capability 8.9 (Ada) or newer, with "
+                       "TensorRT 10 or newer; or quantize to int8",
+                 "quantized values are {}", type_name(kFloat8E4M3FN));
+  }
+  if (!int8) return;
   findings.add("D07",
                "if a GPU before Turing has no implementation, remove the "
                "layer's Q/DQ",

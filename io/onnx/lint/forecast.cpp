@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "onnx/export/export.h"
+#include "onnx/graph/opsets.h"
 #include "onnx/graph/qdq.h"
 #include "onnx/graph/tensors.h"
 #include "rules.h"
@@ -46,7 +48,7 @@ class Forecaster {
       : graph_(graph), target_(target) {}
 
   Kernel of(const Node& node) const {
-    Kernel layer{{name_of(node), node.op_type(), {}, "", ""}, &node, {}};
+    Kernel layer{{name_of(node), node.op_type(), {}, "", "", false}, &node, {}};
     const Node* head = is_weighted(node) ? &node : graph_.fused_with(node);
     if (target_ == Target::onnxruntime) {
       in_onnxruntime(node, layer);
@@ -57,6 +59,7 @@ class Forecaster {
       is_op(node, {"MaxPool", "GlobalMaxPool"}) ? moved(node, layer)
                                                 : computed(node, layer);
     }
+    mark_fp8(head != nullptr ? *head : node, layer);
     return layer;
   }
 
@@ -67,12 +70,29 @@ class Forecaster {
            wide_type(*dequantize).empty();
   }
 
-  /// Returns "int16" or "uint16" for dequantizers of these, otherwise "".
+  bool is_fp8(const std::string& value) const {
+    const Node* dequantize = graph_.dequantizer(value);
+    return dequantize != nullptr &&
+           graph_.quantized_type(*dequantize) == kFloat8E4M3FN;
+  }
+
+  /// Returns "int16", "uint16" or, for targets without FP8 kernels,
+  /// "float8e4m3fn" for dequantizers of these, otherwise "".
   std::string wide_type(const Node& dequantize) const {
     const int32_t type = graph_.quantized_type(dequantize);
-    return type == onnx::TensorProto::INT16 || type == onnx::TensorProto::UINT16
+    return type == onnx::TensorProto::INT16 ||
+                   type == onnx::TensorProto::UINT16 ||
+                   (type == kFloat8E4M3FN && !takes_float8(target_))
                ? type_name(type)
                : "";
+  }
+
+  // Marks a layer with quantized inputs as FP8 if they are.
+  void mark_fp8(const Node& node, LayerForecast& layer) const {
+    if (layer.precision == LayerPrecision::floating) return;
+    layer.fp8 = std::ranges::any_of(
+        node.proto.input(),
+        [&](const std::string& input) { return is_fp8(input); });
   }
 
   static void set(LayerForecast& layer, LayerPrecision precision,
@@ -245,12 +265,16 @@ bool is_forecast(const LintGraph& graph, const Node& node) {
 // Source: engines of TensorRT-RTX 1.7.1.
 const char* why_no_kernel(const LintGraph& graph, const Node& node,
                           Target target) {
+  const Node* dequantize = graph.dequantizer(node.input(0));
+  if (is_op(node, {"ConvTranspose"}) && dequantize != nullptr &&
+      graph.quantized_type(*dequantize) == kFloat8E4M3FN) {
+    return "no FP8 kernel exists";
+  }
   if (target != Target::tensorrt_rtx) return nullptr;
   if (is_op(node, {"ConvTranspose"}) ||
       graph.kind(node) == FusionKind::average_pool) {
     return "no INT8 kernel exists";
   }
-  const Node* dequantize = graph.dequantizer(node.input(0));
   const bool listed =
       is_op(node, {"Conv"}) && dequantize != nullptr &&
       graph.dims(dequantize->input(1)) == std::vector<int64_t>{1};

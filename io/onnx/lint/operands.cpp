@@ -86,6 +86,7 @@ void check_weight(const LintGraph& graph, const Node& layer,
                  "store float32 before Q and DQ (lint --fix)",
                  "weight of '{}' is stored as int8", layer);
   }
+  if (graph.quantized_type(*dequantize) != onnx::TensorProto::INT8) return;
   if (const int64_t count = values_beyond_narrow(graph, *dequantize)) {
     findings.add("E20", *dequantize,
                  "quantize weights to [-127,127] (lint --fix clips them)",

@@ -18,6 +18,15 @@
 namespace octet::io {
 namespace {
 
+// to_string(precision) for INT8 or FP8.
+std::string precision_text(LayerPrecision precision, bool fp8) {
+  std::string text(to_string(precision));
+  for (size_t at; fp8 && (at = text.find("INT8")) != text.npos;) {
+    text.replace(at, 4, "FP8");
+  }
+  return text;
+}
+
 /// Findings listed for each rule.
 constexpr size_t kTold = 5;
 
@@ -57,11 +66,34 @@ std::string layers_text(const std::vector<LayerForecast>& layers) {
   table.add_rule("  ");
   for (const LayerForecast& layer : layers) {
     table.add_row(
-        {printable(layer.node, 50), std::string(to_string(layer.precision)),
+        {printable(layer.node, 50), precision_text(layer.precision, layer.fp8),
          layer.group, printable(layer.reason, 120)},
         "  ");
   }
   return table.to_string();
+}
+
+// The number of layers of each precision.
+std::string totals_text(const std::vector<LayerForecast>& layers) {
+  std::map<std::pair<LayerPrecision, bool>, int64_t> counts;
+  for (const LayerForecast& layer : layers) {
+    ++counts[{layer.precision, layer.fp8}];
+  }
+  const bool fp8 = std::ranges::any_of(layers, &LayerForecast::fp8);
+  const bool int8 = !fp8 || counts[{LayerPrecision::int8, false}] > 0 ||
+                    counts[{LayerPrecision::int8_to_float, false}] > 0;
+  std::string text;
+  for (const bool is_fp8 : {false, true}) {
+    if (!(is_fp8 ? fp8 : int8)) continue;
+    for (const LayerPrecision precision :
+         {LayerPrecision::int8, LayerPrecision::int8_to_float}) {
+      text += fmt::format("{} {}; ", counts[{precision, is_fp8}],
+                          precision_text(precision, is_fp8));
+    }
+  }
+  return text + fmt::format("{} {}\n",
+                            counts[{LayerPrecision::floating, false}],
+                            to_string(LayerPrecision::floating));
 }
 
 }  // namespace
@@ -95,16 +127,7 @@ std::string LintReport::to_string(LintSeverity least) const {
     text +=
         fmt::format("{}Expected execution by {}\n{}", text.empty() ? "" : "\n",
                     io::to_string(target), layers_text(layers));
-    std::map<LayerPrecision, int64_t> counts;
-    for (const LayerForecast& layer : layers) ++counts[layer.precision];
-    text += "\n";
-    for (const LayerPrecision precision :
-         {LayerPrecision::int8, LayerPrecision::int8_to_float,
-          LayerPrecision::floating}) {
-      text +=
-          fmt::format("{} {}{}", counts[precision], io::to_string(precision),
-                      precision == LayerPrecision::floating ? "\n" : "; ");
-    }
+    text += "\n" + totals_text(layers);
   }
   return text + fmt::format("{} errors, {} warnings, {} infos for {}\n",
                             count(LintSeverity::error),
@@ -123,12 +146,12 @@ Config to_config(const LintReport& report) {
                        {"cure", finding.hint}});
   }
   for (const LayerForecast& layer : report.layers) {
-    layers.push_back(
-        Config::Object{{"node", layer.node},
-                       {"op", layer.op},
-                       {"precision", std::string(to_string(layer.precision))},
-                       {"group", layer.group},
-                       {"reason", layer.reason}});
+    layers.push_back(Config::Object{
+        {"node", layer.node},
+        {"op", layer.op},
+        {"precision", precision_text(layer.precision, layer.fp8)},
+        {"group", layer.group},
+        {"reason", layer.reason}});
   }
   return Config::Object{{"target", std::string(to_string(report.target))},
                         {"errors", report.count(LintSeverity::error)},

@@ -8,6 +8,7 @@
 
 #include <octet/runtime/error.h>
 
+#include "onnx/graph/opsets.h"
 #include "onnx/graph/tensors.h"
 
 namespace octet::io::run {
@@ -20,10 +21,11 @@ struct Type {
   DType octet;
 };
 constexpr Type kTypes[] = {
-    {T::FLOAT, DType::f32},   {T::INT8, DType::i8},
-    {T::UINT8, DType::u8},    {T::INT32, DType::i32},
-    {T::INT64, DType::i64},   {T::BOOL, DType::boolean},
-    {T::FLOAT16, DType::f32}, {T::BFLOAT16, DType::f32},
+    {T::FLOAT, DType::f32},      {T::INT8, DType::i8},
+    {T::UINT8, DType::u8},       {T::INT32, DType::i32},
+    {T::INT64, DType::i64},      {T::BOOL, DType::boolean},
+    {T::FLOAT16, DType::f32},    {T::BFLOAT16, DType::f32},
+    {kFloat8E4M3FN, DType::f32},
 };
 
 template <class To, class Field>

@@ -12,7 +12,8 @@
 namespace octet::io::run {
 
 /// Returns the type for an onnx::TensorProto::DataType: float32 also for
-/// float16 and bfloat16 (see precision.h); nothing for unsupported types.
+/// float16 and bfloat16 (see precision.h) and for float8e4m3fn, whose values
+/// only Q and DQ produce and consume; nothing for unsupported types.
 std::optional<DType> dtype_of(int32_t data_type);
 /// Returns the onnx::TensorProto::DataType of a type.
 int32_t onnx_type_of(DType type);

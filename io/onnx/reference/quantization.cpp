@@ -1,8 +1,11 @@
 // Quantization and dequantization, also of integer sums.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include <fmt/format.h>
+
+#include <octet/runtime/quantization.h>
 
 #include "constants.h"
 #include "numbers.h"
@@ -115,7 +118,11 @@ void quantize(const ScaleLayout& layout, const From* x, const float* scales,
   layout.for_each([&](int64_t c, int64_t first, int64_t count) {
     for (int64_t i = first; i < first + count; ++i) {
       const float codes = static_cast<float>(x[i]) / scales[c];
-      y[i] = quantized<To>(codes, zeros[c]);
+      if constexpr (std::is_same_v<To, float>) {
+        y[i] = round_to_format(codes, NumberFormat::fp8_e4m3);
+      } else {
+        y[i] = quantized<To>(codes, zeros[c]);
+      }
     }
   });
 }
@@ -138,8 +145,12 @@ Values quantize_linear(const NodeContext& context) {
   const Tensor& scales = context.input(1);
   const ScaleLayout layout(context, x, scales);
   const DType codes = code_type(context);
+  if (codes == DType::f32 && context.integer("saturate", 1) == 0) {
+    context.unsupported("float8 must saturate, got saturate = 0");
+  }
   Tensor y = context.make(sizes_of(x), codes);
-  visit<int8_t, uint8_t>(context, codes, [&]<class To>(To) {
+  // float: float8e4m3fn.
+  visit<int8_t, uint8_t, float>(context, codes, [&]<class To>(To) {
     const auto zeros = zero_points<To>(context, layout.count());
     visit<float, int32_t>(context, x.dtype(), [&]<class From>(From) {
       quantize(layout, x.data<From>().data(), scales.f32().data(), zeros.data(),
@@ -154,15 +165,19 @@ Values dequantize_linear(const NodeContext& context) {
   const auto scales = context.input(1).f32();
   const ScaleLayout layout(context, x, context.input(1));
   Tensor y = context.make(sizes_of(x), DType::f32);
-  visit<int8_t, uint8_t, int32_t>(context, x.dtype(), [&]<class T>(T) {
+  visit<int8_t, uint8_t, int32_t, float>(context, x.dtype(), [&]<class T>(T) {
     const auto zeros = zero_points<T>(context, layout.count());
     const T* from = x.data<T>().data();
     float* to = y.f32().data();
     layout.for_each([&](int64_t c, int64_t first, int64_t count) {
       const auto at = static_cast<size_t>(c);
       for (int64_t i = first; i < first + count; ++i) {
-        const int64_t steps = int64_t{from[i]} - int64_t{zeros[at]};
-        to[i] = static_cast<float>(steps) * scales[at];
+        if constexpr (std::is_same_v<T, float>) {
+          to[i] = from[i] * scales[at];
+        } else {
+          const int64_t steps = int64_t{from[i]} - int64_t{zeros[at]};
+          to[i] = static_cast<float>(steps) * scales[at];
+        }
       }
     });
   });

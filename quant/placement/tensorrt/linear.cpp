@@ -17,6 +17,11 @@ bool filters_single_channels(const GraphNode& node) {
   return convolutions.size() == 1 && is_depthwise(convolutions[0]);
 }
 
+bool is_transposed(const GraphNode& node) {
+  const std::string name = float_layer(*node.layer).class_name();
+  return name == "Conv2DTranspose" || name == "Conv1DTranspose";
+}
+
 // Returns the reason if an option leaves the layer in float.
 std::optional<Decision> skipped_by_option(const GraphNode& node, bool first,
                                           bool last,
@@ -44,6 +49,18 @@ std::optional<Decision> skipped_by_option(const GraphNode& node, bool first,
     return skipped(
         "P25",
         fmt::format("{} features in, {} out, and skip_tiny_gemms", in, out));
+  }
+  if (options.skip_without_fp8 && is_transposed(node)) {
+    return skipped("P32", "no FP8 kernel for transposed convolutions");
+  }
+  if (options.skip_without_fp8) {
+    const auto convolutions = node.layer->facts().convolutions;
+    if (std::ranges::any_of(convolutions, is_small_for_fp8) ||
+        (convolutions.empty() && is_tiny_product(in, out))) {
+      return skipped("P32", fmt::format("{} channels in, {} out: too small for "
+                                        "an FP8 kernel",
+                                        in, out));
+    }
   }
   if (options.skip_depthwise && filters_single_channels(node)) {
     return skipped("P26", "one filter per channel, and skip_depthwise");

@@ -8,7 +8,7 @@
 
 namespace octet::quant {
 
-/// Decides all linear layers (P01, A06, P24 to P26).
+/// Decides all linear layers (P01, A06, P24 to P26, P32).
 void decide_linear(PlacementState& state, const TensorrtPolicy& options);
 /// Moves Q/DQ of linear layers before a preceding ZeroPadding2D (P20).
 /// REQUIRES: linear layers are decided.

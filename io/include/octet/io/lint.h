@@ -55,6 +55,7 @@ struct LayerForecast {
   std::string group;
   /// Why it is not INT8 at both ends; empty if it is.
   std::string reason;
+  bool fp8 = false;  ///< whether its quantized values are FP8 instead of INT8
 };
 
 /// Findings and forecast for a file.

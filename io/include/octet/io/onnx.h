@@ -134,7 +134,9 @@ enum class OnnxLayout {
 /// description, classes, preprocess, resize, fold_batch_norm, weights,
 /// uint8_activations, target, float16, interface, layout, batch
 struct OnnxExportOptions {
-  int opset = 13;  ///< [13, 21]; determines the IR version
+  /// [13, 21]; determines the IR version. 0: the first that the model needs:
+  /// 13; 19 for float8 and float16; 21 for int16.
+  int opset = 0;
   /// Name of the input of a model with a single input.
   std::string input_name = "input";
   std::string output_name = "logits";  ///< likewise

@@ -109,7 +109,8 @@ std::vector<CalibrationOptions> calibration_methods();
 /// Fields in order: methods, score, held_out, weights, batch_size, samples,
 /// seed, check_samples, warn_of_loss
 struct AutoCalibrationOptions {
-  /// Methods to try. Only their observer options are used.
+  /// Methods to try. Only their observer options are used. Entropy is skipped
+  /// for models with floating-point quantizers.
   std::vector<CalibrationOptions> methods = calibration_methods();
   /// Custom score of a model on samples, higher is better, that selects the
   /// method. Default: the SQNR of the outputs selects; top-1 accuracy is

@@ -57,6 +57,9 @@ struct TensorrtPolicy {
   bool skip_tiny_gemms = false;
   /// Skip convolutions with one filter per channel: P26.
   bool skip_depthwise = false;
+  /// Skip layers too small for FP8 kernels: P32. Always on if the activations
+  /// have NumberFormat::fp8_e4m3.
+  bool skip_without_fp8 = false;
 };
 
 /// Options of Policy::toolkit.

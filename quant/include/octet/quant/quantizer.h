@@ -161,8 +161,14 @@ enum class ScaleRule {
 
 /// Configuration of a quantizer: its quantized values, and the source of its
 /// scale. Ranges are checked by the Quantizer.
+/// Fields in order: format, bits, narrow_range, per_channel, rule,
+/// is_signed, zero_point, asymmetric, constant_scale, ema_rate, freeze_step,
+/// scale_rate, clip_decay, straight_through
 struct QuantizerConfig {
-  int bits = 8;               ///< [2, 8]
+  /// Representable values. Floating-point formats are signed and ignore `bits`
+  /// and `narrow_range`.
+  NumberFormat format = NumberFormat::integer;
+  int bits = 8;  ///< width of integers, [2, 8], or 16 for activations
   bool narrow_range = false;  ///< lowest q is -(2^(bits-1) - 1), for weights
   bool per_channel = false;   ///< a scale per channel, for weights
   ScaleRule rule = ScaleRule::fixed;  ///< source of the scale
@@ -197,10 +203,22 @@ struct QuantizerConfig {
   /// Largest and smallest quantized value minus the zero point; times the
   /// scale, the ends of the range.
   int high() const {
+    if (format != NumberFormat::integer) return largest_value(format);
     return is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1 - zero_point;
   }
   int low() const {
+    if (format != NumberFormat::integer) return -largest_value(format);
     return !is_signed ? -zero_point : narrow_range ? -high() : -high() - 1;
+  }
+  /// Bits per stored value: 8 for FP8, 4 for FP4, otherwise `bits`.
+  int stored_bits() const {
+    return format == NumberFormat::fp8_e4m3   ? 8
+           : format == NumberFormat::fp4_e2m1 ? 4
+                                              : bits;
+  }
+  /// Quantization parameters without a scale.
+  QuantParams qparams() const {
+    return {.low = low(), .high = high(), .format = format};
   }
   /// Whether the scale follows the values in training.
   bool follows() const {
@@ -236,10 +254,11 @@ void expect_for_activation(std::string_view subject,
 /// unsigned ranges.
 void expect_for_weight(std::string_view subject, const QuantizerConfig& config);
 
-/// Per-tensor int8 [-128,127], fixed by calibration.
-QuantizerConfig activation_quantizer();
-/// Per-channel int8 [-127,127], live absmax.
-QuantizerConfig weight_quantizer();
+/// Per-tensor int8 [-128,127] or a floating-point format, fixed by calibration.
+QuantizerConfig activation_quantizer(
+    NumberFormat format = NumberFormat::integer);
+/// Per-channel int8 [-127,127] or a floating-point format, live absmax.
+QuantizerConfig weight_quantizer(NumberFormat format = NumberFormat::integer);
 
 /// Fake-quantizes a tensor. Consists of a range observer, a scale, two switches
 /// (observe, quantize) and a scale rule. An uncalibrated quantizer has no

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <octet/runtime/tensor.h>
@@ -21,39 +22,92 @@
 
 namespace octet {
 
-/// Quantization parameters: a scale, or a scale per slice of `axis`.
+/// Representable values of a quantized tensor, in units of its scale.
+enum class NumberFormat {
+  integer,  ///< the integers in [low, high]
+  /// 8-bit floating point: 4 exponent bits, 3 mantissa bits, largest value 448,
+  /// no infinity. Source: Micikevicius et al., arXiv 2209.05433, table 1.
+  fp8_e4m3,
+  /// 4-bit floating point: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives.
+  /// Source: OCP Microscaling Formats 1.0, section 5.3.3.
+  fp4_e2m1,
+};
+
+/// "integer", "fp8_e4m3", "fp4_e2m1".
+std::string_view to_string(NumberFormat format);
+/// Returns the format with this name (to_string()).
+/// Throws: ValueError for an unknown name.
+NumberFormat number_format_named(std::string_view name);
+/// Returns the largest value of a floating-point format: 448 or 6.
+/// Throws: ValueError for `integer`.
+int largest_value(NumberFormat format);
+/// Rounds to the nearest value of a floating-point format, ties to even
+/// mantissas, saturating at its largest value. NaN stays NaN.
+/// Throws: ValueError for `integer`.
+float round_to_format(float x, NumberFormat format);
+/// Returns the bits of round_to_format(x), in the lower 8 or 4 bits.
+/// Throws: ValueError for `integer`, and for NaN in fp4_e2m1.
+uint8_t encode_float(float x, NumberFormat format);
+/// Returns the value of the lower 8 or 4 bits.
+/// Throws: ValueError for `integer`.
+float decode_float(uint8_t bits, NumberFormat format);
+
+/// Quantization parameters: a scale, a scale per slice of `axis`, or a scale
+/// per block along `axis`.
 struct QuantParams {
-  Tensor scale = {};  ///< f32, rank 0 (per tensor) or rank 1 (per channel)
-  int axis = -1;      ///< channel axis; only used per channel
-  int low = -128;     ///< smallest quantized value
-  int high = 127;     ///< largest quantized value
+  /// f32: rank 0 (per tensor), rank 1 (per channel), or the rank of the tensor
+  /// with ceil(size / block) scales on `axis` (per block).
+  Tensor scale = {};
+  int axis = -1;   ///< axis of channels or blocks; not used per tensor
+  int low = -128;  ///< smallest quantized value
+  int high = 127;  ///< largest quantized value
+  /// Representable values. For floating-point formats low and high are minus
+  /// and plus largest_value().
+  NumberFormat format = NumberFormat::integer;
+  int64_t block = 0;  ///< number of values per block, >= 1; 0: no blocks
 
   /// Whether there is no scale; whether there is a scale per slice of `axis`.
   bool empty() const { return scale.empty(); }
-  bool per_channel() const { return !empty() && scale.shape().rank() == 1; }
+  bool per_channel() const {
+    return !empty() && block == 0 && scale.shape().rank() == 1;
+  }
+  /// Whether the values are integers with a scale per tensor or channel, the
+  /// form that INT8 kernels support.
+  bool plain_integer() const {
+    return format == NumberFormat::integer && block == 0;
+  }
 };
 
 /// Maps elements of a tensor to their scales.
 class ElementScales {
  public:
   /// Creates the map for a tensor of `shape`.
-  /// Throws: ShapeError if a per-channel scale does not fit.
+  /// Throws: ShapeError if the scales do not fit.
   ElementScales(const Shape& shape, const QuantParams& qparams);
   /// Index of an element's scale; the scale. Elements are counted in memory
   /// order.
-  size_t channel(size_t element) const {
-    return element / inner_ % scales_.size();
+  size_t index(size_t element) const {
+    const size_t row = element / inner_;
+    if (block_ == 0) return row % scales_.size();
+    const size_t blocks = (size_ + block_ - 1) / block_;
+    return (row / size_ * blocks + row % size_ / block_) * inner_ +
+           element % inner_;
   }
-  float operator[](size_t element) const { return scales_[channel(element)]; }
+  float operator[](size_t element) const { return scales_[index(element)]; }
 
  private:
   std::vector<float> scales_;
-  size_t inner_;  // consecutive elements with the same scale
+  size_t inner_;      // consecutive elements behind an index of the axis
+  size_t size_ = 1;   // of the axis
+  size_t block_ = 0;  // values per block; 0: none
 };
 
 /// The quantized value of `x`, an integer stored as float.
 /// Range: [low, high], NaN for NaN.
 float quantize(float x, float scale, int low, int high);
+/// The quantized value of `x` in the format and range of `qparams`, whose scale
+/// is ignored. NaN for NaN.
+float quantize(float x, float scale, const QuantParams& qparams);
 
 /// Ranges below this count as empty: their scale would be near the smallest
 /// floats.
@@ -71,13 +125,18 @@ Tensor scales_of_log2(const Tensor& logarithms);
 float absmax(const Tensor& x);
 /// Largest magnitude of each slice of `axis`: shape [dim(axis)].
 Tensor absmax_per_channel(const Tensor& x, int axis);
+/// Largest magnitude of each block of `block` values along `axis`: the shape of
+/// x with ceil(dim(axis) / block) on the axis. Throws: ValueError if block < 1.
+Tensor absmax_per_block(const Tensor& x, int axis, int64_t block);
 
-/// Quantized values as i8. REQUIRES: low and high are in [-128, 127].
-/// Throws: ShapeError if a per-channel scale does not fit; ValueError for NaN
-/// or if `qparams` is empty.
+/// Quantized values as i8.
+/// Throws: ShapeError if a per-channel scale does not fit; ValueError for NaN,
+/// for a range beyond [-128, 127], or if `qparams` is empty; UnsupportedError
+/// for floating-point formats and blocks.
 Tensor quantize(const Tensor& x, const QuantParams& qparams);
 /// scale * q, for quantized values q as i8. Throws: ShapeError if a per-channel
-/// scale does not fit; ValueError for another type or if `qparams` is empty.
+/// scale does not fit; ValueError for another type or if `qparams` is empty;
+/// UnsupportedError for floating-point formats and blocks.
 Tensor dequantize(const Tensor& q, const QuantParams& qparams);
 
 /// An interval without its bounds.
@@ -97,11 +156,11 @@ enum class StraightThrough {
   pass_through,  ///< everywhere
 };
 
-/// Quantizes and dequantizes x (see quant_params.h): forward scale * q,
-/// backward the straight-through estimator. The scale gets no gradient.
-/// Throws: ShapeError if a per-channel scale does not fit; ValueError if
-/// `qparams` is empty, a scale is not finite and positive, low > high, or a
-/// bound is beyond +-2^22.
+/// Quantizes and dequantizes x: forward scale * q, backward the
+/// straight-through estimator. The scale gets no gradient.
+/// Throws: ShapeError if the scales do not fit; ValueError if `qparams` is
+/// empty, a scale is not finite and positive, low > high, a bound is beyond
+/// +-2^22, or the bounds of a floating-point format are not its largest value.
 Variable fake_quantize(const Variable& x, const QuantParams& qparams,
                        StraightThrough mode = StraightThrough::clipped);
 

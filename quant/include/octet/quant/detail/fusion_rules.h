@@ -112,6 +112,12 @@ constexpr bool is_tiny_product(int64_t in, int64_t out) {
   return std::min(in, out) < 16;
 }
 
+/// Rule P32: whether a convolution is too small for FP8 kernels.
+/// Source: ModelOpt 0.47, modelopt/onnx/quantization/fp8.py.
+constexpr bool is_small_for_fp8(const ConvolutionShape& c) {
+  return std::min(c.in, c.out) <= 16 || c.kernel.h * c.kernel.w > 32;
+}
+
 /// Returns the gate of SiLU, x * sigmoid(x); null for other nodes. `source`
 /// maps a value to an equal one, such as the value before its Q/DQ.
 template <FusionGraph G, class Source = std::identity>
