@@ -52,6 +52,14 @@ class Job {
     quant::calibrate(int4, calibration_data(), four.calibration());
     fine_tune(int4, kTuning4, "qat_w4a4");
     result[qat_w4a4] = accuracy("QAT W4A4", int4, "qat_w4a4");
+    constexpr NumberFormat kFp8 = NumberFormat::fp8_e4m3;
+    Model fp8 =
+        quantized(model, {.activation = quant::activation_quantizer(kFp8),
+                          .weight = quant::weight_quantizer(kFp8)});
+    quant::auto_calibrate(fp8, calibration_data(), {.seed = seed_});
+    result[ptq_fp8] = accuracy("PTQ FP8", fp8, "ptq_fp8");
+    fine_tune(fp8, kTuning8, "qat_fp8");
+    result[qat_fp8] = accuracy("QAT FP8", fp8, "qat_fp8");
     if (recipe_.network == kDepthwise) {
       accuracies.scales = compared_scales(model);
     }

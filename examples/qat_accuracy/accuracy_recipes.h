@@ -10,9 +10,19 @@
 namespace octet::program::recipes {
 
 // Variants of a network, in column order.
-enum Form { fp32, ptq_int8, qat_int8, ptq_w4a8, qat_w4a4, kForms };
+enum Form {
+  fp32,
+  ptq_int8,
+  qat_int8,
+  ptq_w4a8,
+  qat_w4a4,
+  ptq_fp8,
+  qat_fp8,
+  kForms
+};
 inline const std::vector<std::string> kColumns = {
-    "FP32", "PTQ INT8", "QAT INT8", "PTQ W4A8 (ladder)", "QAT W4A4"};
+    "FP32",     "PTQ INT8", "QAT INT8", "PTQ W4A8 (ladder)",
+    "QAT W4A4", "PTQ FP8",  "QAT FP8"};
 // Variants of the second table, with one weight scale per tensor.
 enum Scales { per_tensor, equalized, tuned, per_channel, kScales };
 inline const std::vector<std::string> kScaleColumns = {
@@ -34,17 +44,17 @@ struct Recipe {
 
 // Trained on 60,000 images; --quick uses a subset.
 inline const Recipe kRecipes[] = {
-    {.network = "resnet20", .gates = {93.0, 0.15, 0.0, 1.0, 0.7}},
+    {.network = "resnet20", .gates = {93.0, 0.15, 0.0, 1.0, 0.7, 0.1, 0.0}},
     {.network = "mobilenet_v1_025",
-     .gates = {89.0, 0.3, 0.0, 2.5, 2.5},
-     .quick_gates = {70.0, 1.0, 2.0, 6.0, 8.0}},
+     .gates = {89.0, 0.3, 0.0, 2.5, 2.5, 0.3, 0.1},
+     .quick_gates = {70.0, 1.0, 2.0, 6.0, 8.0, 1.0, 2.0}},
     {.network = "vit_tiny",
      .alpha = 0.333,
      .patch_size = 4,
      .adamw = true,
      .patterns = true,
-     .gates = {std::nullopt, 0.5, 0.1}},
-    {.network = "resnet8", .quick_gates = {77.0, 0.5, 1.0, 2.0, 2.0}},
+     .gates = {std::nullopt, 0.5, 0.1, std::nullopt, std::nullopt, 0.1, 0.0}},
+    {.network = "resnet8", .quick_gates = {77.0, 0.5, 1.0, 2.0, 2.0, 0.5, 1.0}},
 };
 inline const std::vector<std::string> kFull = {"resnet20", "mobilenet_v1_025",
                                                "vit_tiny"};

@@ -15,7 +15,8 @@ from fashion_mnist import accuracy, test_set
 
 # File of each table column.
 FILES = {"PTQ INT8": "ptq_int8.onnx", "QAT INT8": "qat_int8.onnx",
-         "PTQ W4A8 (ladder)": "ptq_w4a8.onnx", "QAT W4A4": "qat_w4a4.onnx"}
+         "PTQ W4A8 (ladder)": "ptq_w4a8.onnx", "QAT W4A4": "qat_w4a4.onnx",
+         "PTQ FP8": "ptq_fp8.onnx", "QAT FP8": "qat_fp8.onnx"}
 # Percentage points: about one quantized value in thousands rounds differently.
 MOST_APART = 0.1
 
