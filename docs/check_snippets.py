@@ -38,7 +38,7 @@ PRELUDE = """
 #include <string>
 #include <vector>
 #include <octet/fmt.h>
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/mpi.h>
 #include <octet/octet.h>
 using namespace octet;

@@ -2,7 +2,7 @@
 // and is cloned, quantized and exported like built-in layers.
 #include <iostream>
 
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/octet.h>
 
 using namespace octet;

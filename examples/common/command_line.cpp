@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/detail/printable.h>
-#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/system.h>

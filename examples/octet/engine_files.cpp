@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/engine_commands.h>
 #include <octet/io/image.h>
 #include <octet/io/onnx_reference.h>
 #include <octet/runtime/error.h>

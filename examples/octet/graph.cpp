@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include <octet/io/drawing.h>
+#include <octet/io/report.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>

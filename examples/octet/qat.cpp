@@ -14,7 +14,6 @@
 #include <octet/io/onnx.h>
 #include <octet/layers/detail/model_data.h>
 #include <octet/quant/calibrate.h>
-#include <octet/quant/qat.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>

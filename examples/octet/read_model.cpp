@@ -14,7 +14,7 @@
 #include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_reference.h>
-#include <octet/io/tflite_import.h>
+#include <octet/io/tflite.h>
 #include <octet/layers/zoo.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>

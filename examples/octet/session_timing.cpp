@@ -9,7 +9,6 @@
 
 #include <octet/io/json.h>
 #include <octet/runtime/detail/text_table.h>
-#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/system.h>
 
 #include "random_samples.h"

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/layers/transfer.h>
+#include <octet/layers/zoo.h>
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
 #include <octet/train/fit.h>

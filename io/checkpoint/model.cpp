@@ -10,7 +10,7 @@
 #include <octet/io/onnx_reference.h>
 #include <octet/layers/detail/load_limits.h>
 #include <octet/layers/layer.h>
-#include <octet/quant/model_state.h>
+#include <octet/quant/plan.h>
 #include <octet/runtime/detail/file_name.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>

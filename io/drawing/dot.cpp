@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/drawing.h>
+#include <octet/io/report.h>
 
 #include "layout.h"
 #include "markup.h"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <octet/io/drawing.h>
+#include <octet/io/report.h>
 
 namespace octet::io {
 

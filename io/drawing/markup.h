@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <octet/io/drawing.h>
+#include <octet/io/report.h>
 
 namespace octet::io {
 

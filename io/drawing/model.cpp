@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/drawing.h>
 #include <octet/io/onnx.h>
+#include <octet/io/report.h>
 #include <octet/quant/post_training.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>

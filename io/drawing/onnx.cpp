@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/drawing.h>
+#include <octet/io/report.h>
 #include <octet/runtime/error.h>
 
 #include "foreign_errors.h"

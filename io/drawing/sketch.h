@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <octet/io/drawing.h>
+#include <octet/io/report.h>
 
 namespace octet::io {
 

@@ -7,8 +7,8 @@
 
 #include <octet/io/onnx.h>
 #include <octet/layers/custom_layer.h>
-#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/system.h>
 
 #include "arranged.h"
 #include "file_errors.h"

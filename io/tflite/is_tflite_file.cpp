@@ -1,4 +1,4 @@
-#include <octet/io/tflite_import.h>
+#include <octet/io/tflite.h>
 #include <octet/runtime/file.h>
 
 namespace octet::io {

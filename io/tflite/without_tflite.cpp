@@ -1,6 +1,5 @@
 // Replaces io/tflite in builds without FlatBuffers.
 #include <octet/io/tflite.h>
-#include <octet/io/tflite_import.h>
 #include <octet/runtime/error.h>
 
 namespace octet::io {

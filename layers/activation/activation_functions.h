@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/runtime/ops/nn.h>
 #include <octet/runtime/variable.h>
 

@@ -1,5 +1,5 @@
 #include <octet/layers/attention.h>
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/runtime/ops.h>
 
 #include "base/checks.h"

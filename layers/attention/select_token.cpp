@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/attention.h>
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 

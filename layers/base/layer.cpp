@@ -5,7 +5,6 @@
 #include <octet/layers/custom_layer.h>
 #include <octet/layers/detail/load_limits.h>
 #include <octet/layers/layer.h>
-#include <octet/layers/onnx_builder.h>
 #include <octet/runtime/error.h>
 
 #include "activation/activation_functions.h"

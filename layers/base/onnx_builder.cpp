@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 
 namespace octet {
 namespace {

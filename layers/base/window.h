@@ -4,7 +4,7 @@
 #pragma once
 
 #include <octet/layers/convolution.h>
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 
 namespace octet {
 

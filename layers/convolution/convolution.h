@@ -1,7 +1,7 @@
 // Shared parts of convolution layers: window, ops and ONNX export.
 #pragma once
 
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/runtime/variable.h>
 
 #include "base/window.h"

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/runtime/ops.h>
 
 #include "activation/activation_functions.h"

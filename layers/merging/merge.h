@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <octet/layers/custom_layer.h>
 #include <octet/layers/layer.h>
-#include <octet/layers/onnx_builder.h>
 
 namespace octet {
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/custom_layer.h>
 #include <octet/layers/layer.h>
-#include <octet/layers/onnx_builder.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/system.h>
 

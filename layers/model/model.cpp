@@ -11,9 +11,9 @@
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/detail/thread_modes.h>
-#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
+#include <octet/runtime/system.h>
 
 #include "base/names.h"
 #include "base/shapes_text.h"

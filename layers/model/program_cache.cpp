@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/detail/thread_modes.h>
-#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/system.h>
 

@@ -7,7 +7,7 @@
 #include <octet/layers/dense.h>
 #include <octet/layers/pooling.h>
 #include <octet/layers/reshaping.h>
-#include <octet/layers/transfer.h>
+#include <octet/layers/zoo.h>
 #include <octet/runtime/error.h>
 
 #include "base/names.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 
 namespace octet {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/runtime/ops.h>
 
 #include "base/checks.h"

@@ -2,7 +2,7 @@
 // them.
 #pragma once
 
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/runtime/ops/layout.h>
 
 namespace octet {

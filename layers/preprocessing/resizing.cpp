@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/layers/preprocessing.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>

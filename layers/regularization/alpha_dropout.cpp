@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/layers/regularization.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/layers/reshaping.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>

@@ -1,4 +1,4 @@
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/layers/reshaping.h>
 #include <octet/runtime/ops.h>
 

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/quant/calibrate.h>
 #include <octet/quant/detail/calibration_steps.h>
-#include <octet/quant/qat.h>
 #include <octet/quant/sensitivity.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/detail/text_table.h>

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/quant/qat.h>
+#include <octet/quant/calibrate.h>
 #include <octet/quant/sensitivity.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>

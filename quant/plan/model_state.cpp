@@ -8,7 +8,6 @@
 #include <octet/layers/detail/load_limits.h>
 #include <octet/layers/model.h>
 #include <octet/layers/parameter.h>
-#include <octet/quant/model_state.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>

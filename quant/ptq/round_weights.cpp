@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <octet/layers/detail/model_data.h>
+#include <octet/quant/calibrate.h>
 #include <octet/quant/detail/calibration_steps.h>
 #include <octet/quant/post_training.h>
-#include <octet/quant/qat.h>
 #include <octet/quant/sensitivity.h>
 #include <octet/runtime/detail/progress_line.h>
 #include <octet/runtime/error.h>

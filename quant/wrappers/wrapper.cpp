@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/detail/fnv1a.h>
 #include <octet/runtime/error.h>

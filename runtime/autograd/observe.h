@@ -1,7 +1,7 @@
-// Traces and checks of ops and gradients (diagnostics.h).
+// Traces and checks of ops and gradients (system.h).
 #pragma once
 
-#include <octet/runtime/diagnostics.h>
+#include <octet/runtime/system.h>
 
 #include "node.h"
 

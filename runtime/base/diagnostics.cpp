@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/detail/near_names.h>
-#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/system.h>
 
 #include "trace_events.h"
 

@@ -1,4 +1,4 @@
-// Events of diagnostics.h: where they are written, and the layer that they
+// Events of system.h: where they are written, and the layer that they
 // belong to.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <octet/runtime/diagnostics.h>
+#include <octet/runtime/system.h>
 
 namespace octet::diagnosis {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/system.h>
 
 #include "base/trace_events.h"
 

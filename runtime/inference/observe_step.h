@@ -1,4 +1,4 @@
-// Traces and checks of program steps (diagnostics.h).
+// Traces and checks of program steps (system.h).
 #pragma once
 
 #include <chrono>

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/runtime/diagnostics.h>
+#include <octet/runtime/system.h>
 
 #include "describe.h"
 #include "fusion.h"

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
+#include <octet/runtime/system.h>
 
 #include "lookup.h"
 #include "partitions.h"

@@ -2,7 +2,7 @@
 // It trains, is cloned, quantized around and exported like Octet's own layers.
 #include <iostream>
 
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/octet.h>
 
 using namespace octet;

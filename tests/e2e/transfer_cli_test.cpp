@@ -18,7 +18,7 @@
 #include <octet/layers/dense.h>
 #include <octet/layers/normalization.h>
 #include <octet/layers/pooling.h>
-#include <octet/layers/transfer.h>
+#include <octet/layers/zoo.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>
 

@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/io/drawing.h>
 #include <octet/io/onnx.h>
+#include <octet/io/report.h>
 #include <octet/layers/layers.h>
 #include <octet/layers/zoo.h>
 #include <octet/quant/quant.h>

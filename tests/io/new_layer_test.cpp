@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/onnx_reference.h>
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/octet.h>
 
 #include "../temp_folder.h"

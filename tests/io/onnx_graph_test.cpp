@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/runtime/diagnostics.h>
+#include <octet/runtime/system.h>
 
 #include "onnx/export/graph_passes.h"
 #include "onnx_models.h"

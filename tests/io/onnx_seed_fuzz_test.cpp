@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/compare.h>
-#include <octet/io/drawing.h>
 #include <octet/io/lint.h>
 #include <octet/io/onnx.h>
+#include <octet/io/report.h>
 #include <octet/layers/inference_session.h>
 #include <octet/quant/quantize_model.h>
 

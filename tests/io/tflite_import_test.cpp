@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/tflite.h>
-#include <octet/io/tflite_import.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 #include <octet/runtime/file.h>

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include <octet/layers/inference_session.h>
-#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
+#include <octet/runtime/system.h>
 
 #include "../temp_folder.h"
 #include "support.h"

@@ -7,8 +7,8 @@
 #include <octet/layers/inference_session.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
-#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/ops.h>
+#include <octet/runtime/system.h>
 
 #include "support.h"
 

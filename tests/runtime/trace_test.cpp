@@ -1,6 +1,6 @@
 // Traces of functions, and the passes that compile them.
 
-#include <octet/runtime/diagnostics.h>
+#include <octet/runtime/system.h>
 
 #include "programs.h"
 #include "runtime/inference/passes.h"

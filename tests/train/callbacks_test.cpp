@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/quant/qat.h>
+#include <octet/quant/calibrate.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/ops.h>

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/detail/model_data.h>
-#include <octet/quant/qat.h>
+#include <octet/quant/calibrate.h>
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/detail/progress_line.h>
 #include <octet/runtime/error.h>

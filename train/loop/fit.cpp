@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/qat.h>
+#include <octet/quant/calibrate.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>

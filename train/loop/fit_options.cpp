@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <octet/quant/qat.h>
+#include <octet/quant/calibrate.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/train/callback.h>

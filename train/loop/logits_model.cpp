@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <octet/layers/layers.h>
-#include <octet/quant/model_state.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>

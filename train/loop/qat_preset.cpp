@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/qat.h>
+#include <octet/quant/calibrate.h>
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
 #include <octet/train/qat_preset.h>

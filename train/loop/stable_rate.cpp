@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/qat.h>
+#include <octet/quant/calibrate.h>
 #include <octet/runtime/error.h>
 #include <octet/train/data_loader.h>
 #include <octet/train/learning_rate.h>

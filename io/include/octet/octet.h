@@ -4,10 +4,9 @@
 // In the order of the modules, so that compile errors name the shortest path to
 // a header.
 // clang-format off
-#include <octet/runtime/diagnostics.h>
+#include <octet/runtime/system.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/system.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/program.h>

@@ -8,7 +8,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <octet/layers/onnx_builder.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/tensor.h>
 

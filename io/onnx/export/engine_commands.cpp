@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/io/engine_commands.h>
+#include <octet/io/onnx_reference.h>
 #include <octet/runtime/error.h>
 
 namespace octet::io {

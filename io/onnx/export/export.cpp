@@ -18,7 +18,6 @@
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/custom_layer.h>
-#include <octet/layers/onnx_builder.h>
 #include <octet/quant/post_training.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/detail/file_name.h>

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <octet/io/data.h>
-#include <octet/io/engine_commands.h>
 #include <octet/io/json.h>
 #include <octet/io/onnx_reference.h>
 #include <octet/runtime/error.h>

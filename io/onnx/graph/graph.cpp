@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/system.h>
 
 #include "onnx/check/proto_limits.h"
 #include "tensors.h"

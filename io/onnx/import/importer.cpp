@@ -14,8 +14,8 @@
 
 #include <octet/layers/activation.h>
 #include <octet/layers/detail/load_limits.h>
-#include <octet/runtime/diagnostics.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/system.h>
 
 #include "constant_values.h"
 #include "inputs.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/io/tflite_import.h>
+#include <octet/io/tflite.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>

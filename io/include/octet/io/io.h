@@ -8,8 +8,6 @@
 // clang-format on
 #include <octet/io/compare.h>
 #include <octet/io/data.h>
-#include <octet/io/drawing.h>
-#include <octet/io/engine_commands.h>
 #include <octet/io/image.h>
 #include <octet/io/json.h>
 #include <octet/io/keras.h>
@@ -19,4 +17,3 @@
 #include <octet/io/report.h>
 #include <octet/io/tensorboard.h>
 #include <octet/io/tflite.h>
-#include <octet/io/tflite_import.h>

@@ -16,5 +16,4 @@
 #include <octet/layers/preprocessing.h>
 #include <octet/layers/regularization.h>
 #include <octet/layers/reshaping.h>
-#include <octet/layers/transfer.h>
 #include <octet/layers/zoo.h>

@@ -6,11 +6,9 @@
 #include <octet/quant/quantize_model.h>
 // clang-format on
 #include <octet/quant/calibrate.h>
-#include <octet/quant/model_state.h>
 #include <octet/quant/patterns.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/post_training.h>
-#include <octet/quant/qat.h>
 #include <octet/quant/quantizer.h>
 #include <octet/quant/sensitivity.h>
 #include <octet/quant/spec.h>

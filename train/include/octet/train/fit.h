@@ -10,7 +10,7 @@
 
 #include <octet/layers/model.h>
 #include <octet/quant/calibrate.h>
-#include <octet/quant/model_state.h>
+#include <octet/quant/plan.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/dataset.h>
 #include <octet/train/callback.h>

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include <octet/layers/model.h>
-#include <octet/quant/model_state.h>
+#include <octet/quant/plan.h>
 #include <octet/runtime/config.h>
 
 namespace octet::session {
