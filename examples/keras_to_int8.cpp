@@ -30,7 +30,8 @@ void run(const Options& o) {
   // the same.
   const Model model = train::logits_model(io::load_keras(o.model));
   const Dataset data(io::read_npy(o.inputs), io::read_npy(o.labels));
-  const auto [fitted, test] = data.split(0.5, {.seed = 1, .stratified = true});
+  const auto [fitted, test] =
+      data.hold_out(0.5, {.seed = 1, .stratified = true});
   const auto show = [&](const char* what, const Model& m) {
     std::cout << fmt::format(
         "{:<16} {:6.2f} %\n", what,

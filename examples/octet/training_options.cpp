@@ -98,7 +98,7 @@ TrainingParts split(const Dataset& data, double share, uint64_t seed) {
                        data.label_type() == DType::i64 &&
                        data.label_shape().rank() == 0;
   auto [training, validation] =
-      data.split(1 - share, {.seed = seed, .stratified = classes});
+      data.hold_out(share, {.seed = seed, .stratified = classes});
   return {std::move(training), std::move(validation),
           fmt::format("{:g} % of the samples, held out", 100 * share)};
 }

@@ -53,7 +53,7 @@ HeldOut hold_out(std::string_view subject, const Dataset& data, double share,
              data.size(), data.size() == 1 ? " is" : "s are"));
     return {data, data, true};
   }
-  auto [samples, held_out] = data.split(1 - share, {.seed = seed});
+  auto [samples, held_out] = data.hold_out(share, {.seed = seed});
   return {std::move(samples), std::move(held_out)};
 }
 

@@ -91,14 +91,14 @@ Dataset Dataset::sample(int64_t count, const SplitOptions& options) const {
   return at(chosen(count, options));
 }
 
-std::pair<Dataset, Dataset> Dataset::split(double share,
-                                           const SplitOptions& options) const {
-  const double wanted = share * static_cast<double>(count_);
+std::pair<Dataset, Dataset> Dataset::hold_out(
+    double share, const SplitOptions& options) const {
+  const double wanted = (1 - share) * static_cast<double>(count_);
   const int64_t count = share > 0 && share < 1 ? std::llround(wanted) : 0;
   if (count < 1 || count >= count_) {
     throw ValueError(
         "out_of_range", "dataset",
-        fmt::format("split() needs a share in (0,1) that leaves samples in "
+        fmt::format("hold_out() needs a share in (0,1) that leaves samples in "
                     "both parts, got {} of {} samples",
                     std::isnan(share) ? "nan" : fmt::format("{}", share),
                     count_));

@@ -95,7 +95,7 @@ TEST(CalibrateAuto, WeighsOutputsEqually) {
   const Dataset data = Dataset::unlabeled({{"x", noise({40, 6})}});
   const AutoCalibration result =
       auto_calibrate(model, data, {.methods = {{.method = Calibration::max}}});
-  const Dataset held_out = data.split(0.75).second;
+  const Dataset held_out = data.hold_out(0.25).second;
   const Tensor samples = held_out.batch(0, held_out.size()).input();
   const auto exact = net.predict(std::span(&samples, 1));
   const auto rounded = model.predict(std::span(&samples, 1));
@@ -119,7 +119,7 @@ TEST(CalibrateAuto, SetsTheScalesOfTheSelectedMethod) {
       auto_calibrate(model, data, {.methods = {{.method = Calibration::mse}}});
   EXPECT_EQ(result.kept, "mse");
   Model expected = quantize_model(quickstart());
-  calibrate(expected, data.split(0.75).first, {.method = Calibration::mse});
+  calibrate(expected, data.hold_out(0.25).first, {.method = Calibration::mse});
   EXPECT_EQ(scales(model), scales(expected));
   ASSERT_EQ(result.tensors.size(), 2u);
   EXPECT_EQ(result.tensors[1].quantizer, "flatten");
@@ -133,7 +133,7 @@ TEST(CalibrateAuto, MeasuresTheSqnrOfTensorsByItsDefinition) {
   const AutoCalibration result = auto_calibrate(
       model, data,
       {.methods = {{.method = Calibration::max}}, .batch_size = 3});
-  const Dataset held_out = data.split(0.75).second;
+  const Dataset held_out = data.hold_out(0.25).second;
   const Tensor x = held_out.batch(0, held_out.size()).input();
   double signal = 0;
   double error = 0;
@@ -151,7 +151,7 @@ TEST(CalibrateAuto, MeasuresTheSqnrOfTheOutputs) {
   const Dataset data = labelled(40);
   const AutoCalibration result = auto_calibrate(
       model, data, {.methods = {{.method = Calibration::entropy}}});
-  const Dataset held_out = data.split(0.75).second;
+  const Dataset held_out = data.hold_out(0.25).second;
   const Tensor x = held_out.batch(0, held_out.size()).input();
   const Tensor exact = quickstart().predict(x);
   const Tensor rounded = model.predict(x);

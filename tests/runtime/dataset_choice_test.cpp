@@ -96,10 +96,10 @@ TEST(DatasetSample, IsStratifiedOnRequest) {
             counts(sorted()));
 }
 
-TEST(DatasetSplit, AssignsEachSampleToOnePart) {
+TEST(DatasetHoldOut, AssignsEachSampleToOnePart) {
   for (const bool stratified : {false, true}) {
     const auto [first, second] =
-        sorted().split(0.8, {.seed = 5, .stratified = stratified});
+        sorted().hold_out(0.2, {.seed = 5, .stratified = stratified});
     EXPECT_EQ(first.size(), 80);
     std::vector<float> both = samples(first);
     const std::vector<float> rest = samples(second);
@@ -107,24 +107,24 @@ TEST(DatasetSplit, AssignsEachSampleToOnePart) {
     std::ranges::sort(both);
     EXPECT_EQ(both, values(counting({100})));
   }
-  EXPECT_EQ(counts(sorted().split(0.9, {.stratified = true}).second),
+  EXPECT_EQ(counts(sorted().hold_out(0.1, {.stratified = true}).second),
             (Counts{{0, 6}, {1, 3}, {2, 1}}));
 }
 
-TEST(DatasetSplit, RejectsSharesThatLeaveAPartEmpty) {
+TEST(DatasetHoldOut, RejectsSharesThatLeaveAPartEmpty) {
   for (const double share : {0.0, 1.0, -0.5, 80.0, 0.001, 0.999, 0.0 / 0.0}) {
-    EXPECT_EQ(failure_of<ValueError>([&] { (void)sorted().split(share); }),
+    EXPECT_EQ(failure_of<ValueError>([&] { (void)sorted().hold_out(share); }),
               (Failure{"out_of_range", "dataset"}))
         << share;
   }
 }
 
-TEST(DatasetSplit, RejectsStratifiedTargets) {
+TEST(DatasetHoldOut, RejectsStratifiedTargets) {
   const Dataset targets(noise({10, 2}), noise({10, 3}));
   EXPECT_EQ(failure_of<ValueError>(
-                [&] { (void)targets.split(0.5, {.stratified = true}); }),
+                [&] { (void)targets.hold_out(0.5, {.stratified = true}); }),
             (Failure{"dtype_mismatch", "dataset"}));
-  EXPECT_EQ(targets.split(0.5).first.labels().shape(), (Shape{5, 3}));
+  EXPECT_EQ(targets.hold_out(0.5).first.labels().shape(), (Shape{5, 3}));
 }
 
 TEST(DatasetLabels, AreReadIfTheSourceDoesNotKnowThem) {

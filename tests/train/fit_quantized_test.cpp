@@ -225,7 +225,7 @@ TEST(FitValidation, WarnsOfMissingClasses) {
   EXPECT_EQ(numbers_in(kept.messages[0].message).at(0), 1);
   fit(model, sorted().shuffled(1), {.validation_split = 0.25});
   const auto [training, validation] =
-      sorted().split(0.75, {.stratified = true});
+      sorted().hold_out(0.25, {.stratified = true});
   fit(model, training, {.validation = &validation});
   EXPECT_EQ(kept.messages.size(), 1u);
 }

@@ -208,7 +208,7 @@ void warn_of_missing_classes(const DataSplit& data) {
   warn("missing_classes", "fit",
        fmt::format(
            "validation data lacks {} classes of the training data, first class "
-           "{}. Hint: split with data.split(0.9, {{.stratified = true}}), or "
+           "{}. Hint: use data.hold_out(0.1, {{.stratified = true}}), or "
            "use data.shuffled(seed) with validation_split",
            missing.size(), missing[0]));
 }

@@ -92,7 +92,7 @@ class SampleSource {
 /// Fields in order: seed, stratified
 struct SplitOptions {
   uint64_t seed = 0;  ///< of the random selection
-  /// Whether each class has the same share in every part, up to rounding.
+  /// Whether each class has the same share in each part, up to rounding.
   /// Requires class indices as labels.
   bool stratified = false;
 };
@@ -155,10 +155,12 @@ class [[nodiscard]] Dataset {
   /// `count` random samples in their original order, or all if there are fewer.
   /// Throws: ValueError for count < 1, or stratified without classes.
   Dataset sample(int64_t count, const SplitOptions& options = {}) const;
-  /// round(share * size()) random samples, and the rest, each in original
-  /// order: `auto [train, validation] = data.split(0.9)`.
+  /// Holds out a random share of the samples, as Keras' validation_split and
+  /// scikit-learn's test_size. Returns round((1 - share) * size()) samples and
+  /// then the held-out rest, each in original order:
+  /// `auto [train, validation] = data.hold_out(0.1)`.
   /// Throws: ValueError unless both parts have samples; as sample().
-  [[nodiscard]] std::pair<Dataset, Dataset> split(
+  [[nodiscard]] std::pair<Dataset, Dataset> hold_out(
       double share, const SplitOptions& options = {}) const;
 
   /// Samples transformed by `function`, which may replace inputs, labels and

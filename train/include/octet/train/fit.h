@@ -131,7 +131,7 @@ struct FitOptions {
   /// first step: `.calibrate = quant::CalibrationOptions{.samples = 1024}`.
   std::optional<quant::CalibrationOptions> calibrate = {};
   /// Share of the data, taken from its end, for validation instead of training,
-  /// [0, 1). Not for data sorted by class: see Dataset::split().
+  /// [0, 1). Not for data sorted by class: see Dataset::hold_out().
   double validation_split = 0;
   int64_t validation_batch_size = 1000;  ///< samples per batch, >= 1
   /// Weight of each class' samples, finite and >= 0; two weights for a binary
