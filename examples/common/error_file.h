@@ -21,8 +21,8 @@ struct ProgramError {
 std::string kind_name(ErrorKind kind);
 
 /// Replaces the file that the environment variable OCTET_ERROR_FILE names, if
-/// it is set. Other files than those of earlier runs, and pipes, are left as
-/// they are. Logs a warning if the file was not written.
+/// it is set. Only files of earlier runs are replaced; other files and pipes
+/// stay unchanged. Logs a warning if the file was not written.
 void write_error_file(const ProgramError& error);
 
 /// Removes the file of an earlier run. Logs a warning if that fails.

@@ -105,7 +105,7 @@ void check_axes(const Shape& output, const TensorSpec& labels) {
           given.to_string(), fmt::join(order, ", ")));
 }
 
-/// Returns metrics in addition to those of the loss.
+/// Returns metrics in addition to the default metrics of the loss.
 train::Metrics metrics_of(LossWord word, int64_t width) {
   constexpr int64_t kTop = 5;
   if (word != LossWord::classes && word != LossWord::shares) return {};

@@ -1,5 +1,5 @@
 // Option values per model input or output: NAME=value, or the value alone if
-// there is only one name.
+// there is a single name.
 #pragma once
 
 #include <string>

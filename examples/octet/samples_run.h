@@ -30,7 +30,7 @@ Shape sample(const Shape& shape);
 /// Returns the number of samples of the inputs; 1 without a common first axis.
 int64_t sample_count(const std::vector<Tensor>& inputs);
 
-/// Returns the outputs; those that are not needed are empty. Runs a model
+/// Returns the outputs, empty where not needed. Runs a model
 /// without a batch axis, or whose results depend on the other samples of a
 /// batch, on all samples at once.
 /// Throws: ShapeError, ValueError for a batch size that does not fit;

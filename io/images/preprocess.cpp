@@ -31,7 +31,7 @@ void check_numbers(std::string_view what, const std::vector<float>& numbers,
   }
 }
 
-/// Returns one value per channel.
+/// Returns a value per channel.
 std::vector<float> each_of(const std::vector<float>& numbers, size_t channels) {
   return numbers.size() == channels ? numbers
                                     : std::vector<float>(channels, numbers[0]);

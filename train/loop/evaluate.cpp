@@ -143,7 +143,7 @@ Evaluation evaluate(const Model& model, const Dataset& data,
       measure([&](const BatchResult& result) { write(bytes, result); });
       return bytes.take();
     });
-    // In the order of the data, so that sums equal those of a single rank.
+    // In the order of the data, for the sums of a single rank.
     std::vector<BytesReader> readers(results.begin(), results.end());
     for (size_t rank = 0; !readers[rank].at_end();
          rank = (rank + 1) % readers.size()) {

@@ -37,9 +37,9 @@ struct SitePlan {
 
 /// Replaces quantized weights by constants with quantization parameters, and
 /// the pair of an activation by its DequantizeLinear, which consumes the input
-/// of the QuantizeLinear. With `drop`, weights have no parameters and
-/// activations only those that include a ReLU. Throws: UnsupportedError listing
-/// pairs without an equivalent quantizer.
+/// of the QuantizeLinear. With `drop`, weights have no parameters, and only
+/// activations whose parameters include a ReLU have any. Throws:
+/// UnsupportedError listing pairs without an equivalent quantizer.
 void find_quantizers(OnnxGraph& graph, bool drop);
 
 /// The quantizer of a layer's input `input`.

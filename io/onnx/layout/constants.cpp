@@ -40,7 +40,7 @@ std::optional<AxisLayout> after(std::optional<AxisLayout> layout,
   return layout;
 }
 
-/// Composes the arrangement in the file with another one.
+/// Composes the arrangement in the file with further moves.
 LargeConstant after(const LargeConstant& large, const Rearrangement& moves) {
   const Arrangement& stored = large.stored;
   Rearrangement first{.split = {}, .order = stored.order, .joined = {}};
@@ -146,7 +146,7 @@ std::string Rewriter::constant_of(const LayoutOperand& operand,
   return constant(operand.root, layout.reshaped(dims)->rearrangement());
 }
 
-/// Gives new constants the names and places of those that they replace.
+/// Moves the names and positions of replaced constants to the new constants.
 void Rewriter::replace_constants() {
   const std::unordered_set<std::string> consumed = consumed_in(proto_);
   std::unordered_map<std::string, int> places;

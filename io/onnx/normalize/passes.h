@@ -23,12 +23,13 @@ void normalize_node(OnnxGraph& graph, OnnxNode& node);
 /// float32.
 void use_float32(OnnxGraph& graph, OnnxNode& node);
 
-/// Replaces an operator without a layer in this form by those of its formula
-/// (formulas.h), unless that depends on unknown shapes.
+/// Replaces an operator without an equivalent layer by the operators of its
+/// formula (formulas.h), unless the formula depends on unknown shapes.
 void expand_formula(OnnxGraph& graph, OnnxNode& node);
 
 /// Converts equivalent spellings of an operator, such as the attributes of
-/// older opsets, to one. Keeps the node as the last of those that replace it.
+/// older opsets, to a common form. The node remains the last of its
+/// replacements.
 void use_common_spelling(OnnxGraph& graph, OnnxNode& node);
 
 /// Replaces Clip of quantized values by a Clip before the QuantizeLinear.

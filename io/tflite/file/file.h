@@ -9,9 +9,9 @@
 
 namespace octet::io::tflite {
 
-/// Parses a file and checks what FlatBuffers does not: one graph, indices of
-/// tensors, buffers and operators in range, operators in topological order,
-/// sizes of constants, quantization parameters that fit.
+/// Parses a file and checks properties beyond FlatBuffers' verifier: a single
+/// graph, indices of tensors, buffers and operators in range, operators in
+/// topological order, sizes of constants, quantization parameters that fit.
 /// Throws: FormatError; UnsupportedError for several graphs and for constants
 /// behind the FlatBuffer.
 std::shared_ptr<const schema::ModelT> parse_tflite(const std::string& bytes);

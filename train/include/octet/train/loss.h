@@ -62,7 +62,7 @@ class Loss {
 
   /// Returns the name, such as "huber".
   const std::string& name() const { return name_; }
-  /// Returns LossTraits::targets.
+  /// Returns LossTraits::labels.
   LabelKind labels() const { return traits_.labels; }
   /// Returns LossTraits::metrics.
   const Metrics& metrics() const { return traits_.metrics; }
