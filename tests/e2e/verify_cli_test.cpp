@@ -129,11 +129,11 @@ TEST_F(JudgeCommands, VerifyComparesWithTheImportOrAReference) {
 TEST_F(JudgeCommands, VerifyAdaptsItsTolerances) {
   const std::string data = " --json --input " + path("x.npy");
   const Config int8 = judge("verify " + path("int8.onnx") + data).json();
-  EXPECT_EQ(int8.at("judged_as").as_string(),
+  EXPECT_EQ(int8.at("comparison").as_string(),
             "quantized values against quantized values");
   EXPECT_EQ(int8.at("min_sqnr").as_number(), 40);
   const Config floats = judge("verify " + path("float.onnx") + data).json();
-  EXPECT_EQ(floats.at("judged_as").as_string(), "float against float");
+  EXPECT_EQ(floats.at("comparison").as_string(), "float against float");
   EXPECT_EQ(floats.at("min_sqnr").as_number(), 40);
   // Rounding to float16 changes quantized values.
   EXPECT_EQ(judge("convert " + path("int8.onnx") + " " + path("half.onnx") +
@@ -142,7 +142,7 @@ TEST_F(JudgeCommands, VerifyAdaptsItsTolerances) {
             0);
   const CommandResult half = judge("verify " + path("half.onnx") + data);
   EXPECT_EQ(half.exit_code, 0) << half.output;
-  EXPECT_EQ(half.json().at("judged_as").as_string(),
+  EXPECT_EQ(half.json().at("comparison").as_string(),
             "quantized values of float16");
   EXPECT_EQ(half.json().at("min_sqnr").as_number(), 15);
 }
@@ -182,7 +182,7 @@ TEST_F(JudgeCommands, VerifyFailsPastATolerance) {
   // INT8 against float has quantization noise.
   const CommandResult usual = judge(against + " --json --min-agreement 0.9");
   EXPECT_EQ(usual.exit_code, 0) << usual.output;
-  EXPECT_EQ(usual.json().at("judged_as").as_string(), "INT8 against float");
+  EXPECT_EQ(usual.json().at("comparison").as_string(), "INT8 against float");
   EXPECT_EQ(usual.json().at("min_sqnr").as_number(), 15);
   const CommandResult strict = judge(against + " --min-sqnr 90");
   EXPECT_EQ(strict.exit_code, 1);
@@ -216,6 +216,31 @@ TEST_F(JudgeCommands, CompareListsTheNoisiestLayerFirst) {
   EXPECT_EQ(found.at("values").as_list().at(0).at("name").as_string(), "conv");
   EXPECT_EQ(found.at("only_in_a").as_int(), 0);
   EXPECT_EQ(found.at("only_in_b").as_int(), 0);
+  EXPECT_EQ(found.find("failures"), nullptr);
+}
+
+TEST_F(JudgeCommands, CompareChecksTolerancesOnRequest) {
+  const std::string data = " --data " + path("x.npy");
+  const std::string both = "compare " + path("float.onnx") + " " +
+                           path("int8.onnx") + " --layout " + "nhwc" + data;
+  EXPECT_EQ(judge(both).exit_code, 0);
+  const CommandResult strict = judge(both + " --min-sqnr 90");
+  EXPECT_EQ(strict.exit_code, 1);
+  EXPECT_EQ(strict.failure,
+            (Failure{"accuracy_not_met", (folder_ / "int8.onnx").string()}));
+  const Config checked =
+      judge(both + " --check --min-agreement 0 --json").json();
+  EXPECT_EQ(checked.at("comparison").as_string(), "INT8 against float");
+  // Without a second model, as verify.
+  EXPECT_EQ(
+      judge("compare " + path("int8.onnx") + " --json" + data + " --check")
+          .json()
+          .at("failures")
+          .as_list()
+          .size(),
+      0U);
+  EXPECT_EQ(judge("compare zoo:lenet" + data).failure,
+            (Failure{"unsupported_format", "zoo:lenet"}));
 }
 
 }  // namespace
