@@ -62,11 +62,11 @@ data=(--data cells.csv --preprocess 0.498/0.502 --batch 32
   --augment flip,vflip --seed "$seed")
 # The last epoch is written: the test part only reports.
 run train "$model" -o float.h5 --head 2 --freeze 'stem_*' \
-  --freeze 'block[0-4]_*' --rate 7e-4 --epochs "$epochs" --force \
+  --freeze 'block[0-4]_*' --rate 7e-4 --epochs "$epochs" --last-epoch \
   --log history.csv "${data[@]}"
 run evaluate float.h5 --data cells.csv --confusion
 run qat float.h5 -o int8.onnx --preset int8_mobile --epochs 1 --rate 1e-4 \
-  --freeze-batch-norm 0 --force "${data[@]}"
+  --freeze-batch-norm 0 --last-epoch "${data[@]}"
 run evaluate int8.onnx --data cells.csv --confusion
 echo
 python judge cells.csv int8.onnx "$octet"

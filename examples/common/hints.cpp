@@ -16,8 +16,8 @@ constexpr std::string_view kPredict =
     "octet predict runs the file node by node";
 constexpr std::string_view kCalibrate =
     "octet quantize calibrates a float model";
-constexpr std::string_view kRequantize =
-    "octet quantize --requantize removes the Q/DQ of an ONNX file and "
+constexpr std::string_view kDropQuantizers =
+    "octet quantize --drop-quantizers removes the Q/DQ of an ONNX file and "
     "calibrates it anew";
 constexpr std::string_view kSmallerRate = "use a smaller --rate";
 
@@ -47,9 +47,9 @@ constexpr HintRule kRules[] = {
     {"", "quant::calibrate", kCalibrate},
     {"", "calibrate() ", "octet quantize determines better ranges"},
     {"", "equalize()", "use --equalize"},
-    {"", "drop_quantizers", kRequantize},
+    {"", "drop_quantizers", kDropQuantizers},
     {"", "symmetric_activations",
-     "add --requantize, or choose --target onnxruntime or openvino"},
+     "add --symmetric-activations, or choose --target onnxruntime or openvino"},
     {"", "data.sample(", "use more --samples"},
     // Training.
     {"", "ScaleRule::learned_log2", "use --optimizer sgd, or --rate up to {}"},

@@ -48,9 +48,19 @@ constexpr std::string_view kMethod[] = {"method", "calibrationmethod",
 constexpr std::string_view kOptimizer[] = {"optimizer", "optim", "opt"};
 constexpr std::string_view kReference[] = {"reference", "ref"};
 constexpr std::string_view kInputShape[] = {"inputshape", "inputsize", "imgsz"};
+// Former names. --requantize was the name of three options.
+constexpr std::string_view kArithmetic[] = {"arithmetic", "requantize"};
+constexpr std::string_view kDropQuantizers[] = {"dropquantizers", "requantize"};
+constexpr std::string_view kSymmetric[] = {"symmetricactivations",
+                                           "requantize"};
+constexpr std::string_view kLastEpoch[] = {"lastepoch", "force"};
+constexpr std::string_view kUnfused[] = {"unfused", "separate"};
+constexpr std::string_view kPipeline[] = {"pipeline", "ladder"};
 constexpr std::span<const std::string_view> kOptions[] = {
-    kData,    kOutput, kRate,      kBatch,     kEpochs,     kThreads,
-    kSamples, kMethod, kOptimizer, kReference, kInputShape, kValidation};
+    kData,       kOutput,     kRate,       kBatch,          kEpochs,
+    kThreads,    kSamples,    kMethod,     kOptimizer,      kReference,
+    kInputShape, kValidation, kArithmetic, kDropQuantizers, kSymmetric,
+    kPipeline,   kLastEpoch};
 
 const CLI::Option* option_folded(const CLI::App& command,
                                  std::string_view folded) {

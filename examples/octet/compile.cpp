@@ -32,7 +32,7 @@ struct CompileOptions {
   ModelSource from;
   std::string folder;
   std::string name = "net";
-  std::string requantize = "float";
+  std::string arithmetic = "float";
   int64_t golden = 4;
   bool json = false;
 };
@@ -73,7 +73,7 @@ std::string folder_problem(const std::string& folder) {
 
 void compile_model(const CompileOptions& o) {
   const io::COptions options{.name = o.name,
-                             .requantize = io::requantize_named(o.requantize),
+                             .arithmetic = io::c_arithmetic_named(o.arithmetic),
                              .golden = o.golden};
   warn_of_untrained(o.from);
   const io::CReport report =
@@ -113,7 +113,7 @@ void add_compile(CommandLine& program) {
            "prefix of functions and, in capitals, of macros (default: net)")
       .type("NAME");
   command
-      .add("--requantize", o.requantize,
+      .add("--arithmetic", o.arithmetic,
            "arithmetic between sums and INT8 outputs: float, bit-identical to "
            "the model, or fixed, 32-bit integers as in TensorFlow Lite, for "
            "models with INT8 values everywhere (default: float)")

@@ -38,7 +38,7 @@ Examples:
   octet convert model.keras -o model.tflite
   octet convert int8.onnx -o model.octet
   octet convert model.h5 -o model.onnx --target tensorrt10
-  octet convert uint8.onnx -o int8.onnx --target tensorrt10 --requantize
+  octet convert uint8.onnx -o int8.onnx --target tensorrt10 --symmetric-activations
   octet convert model.h5 -o model.onnx --from-bytes trained --layout nhwc
 )";
 
@@ -55,7 +55,7 @@ struct ConvertOptions {
   std::string to;
   ExportOptions file;
   EngineOptions engine;
-  bool requantize = false;
+  bool symmetric_activations = false;
   bool json = false;
 
   bool onnx() const { return to.ends_with(".onnx"); }
@@ -104,7 +104,8 @@ void convert(ConvertOptions o) {
   check_engine_options(o.engine);
   warn_of_untrained(o.from);
   ModelSource from = o.from;
-  if (o.requantize) from.quantizers = ModelSource::Quantizers::make_symmetric;
+  if (o.symmetric_activations)
+    from.quantizers = ModelSource::Quantizers::make_symmetric;
   Model model = read_model(from);
   if (!o.onnx() && !o.to.ends_with(".octet")) {
     warn_of_rounded_weights(from, model);
@@ -165,10 +166,11 @@ void add(CommandLine& program, const char* name, const char* title,
       .type("OUT.onnx|OUT.tflite|OUT.octet|OUT.h5")
       .required()
       .writes({".onnx", ".tflite", ".octet", ".h5"});
-  command.add_flag("--requantize", o.requantize,
-                   "make activation ranges of a quantized ONNX file symmetric "
-                   "int8, without data; octet quantize --requantize calibrates "
-                   "them");
+  command.add_flag(
+      "--symmetric-activations", o.symmetric_activations,
+      "make activation ranges of a quantized ONNX file symmetric "
+      "int8, without data; octet quantize --drop-quantizers calibrates "
+      "them");
   command.add_flag("--json", o.json, "print JSON");
   add_export_options(command, o.file);
   add_layout_option(command, o.file.layout,

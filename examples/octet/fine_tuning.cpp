@@ -110,14 +110,14 @@ std::string Outcome::text(const Measured& by,
   if (epoch > 0) others.push_back(start_name + " " + score(start));
   if (epoch < epochs) others.push_back("last epoch " + score(last));
   return fmt::format(
-      "kept: {} ({}); {}",
+      "selected: {} ({}); {}",
       epoch == 0 ? start_name : fmt::format("epoch {} of {}", epoch, epochs),
-      score(kept), fmt::join(others, ", "));
+      score(selected), fmt::join(others, ", "));
 }
 
 bool Outcome::is_worse(const Measured& by) const {
   const Score before = decisive_score(by, start);
-  const Score after = decisive_score(by, kept);
+  const Score after = decisive_score(by, selected);
   return before.is_accuracy ? !(after.value >= before.value)
                             : !(after.value <= before.value);
 }
@@ -125,7 +125,7 @@ bool Outcome::is_worse(const Measured& by) const {
 Outcome fine_tune(Model& model, const Dataset& training,
                   const Dataset& evaluation_data, const Measured& by,
                   train::FitOptions fit, const FineTuneOptions& options) {
-  if (!options.force) {
+  if (!options.last_epoch) {
     const auto best = train::keep_best(
         evaluation_data, {.loss = by.loss,
                           .update_statistics = options.update_statistics,
@@ -135,7 +135,7 @@ Outcome fine_tune(Model& model, const Dataset& training,
     const auto& all = best->evaluations();
     return {.start = all.front(),
             .last = all.back(),
-            .kept = all.at(static_cast<size_t>(best->best())),
+            .selected = all.at(static_cast<size_t>(best->best())),
             .epoch = best->best(),
             .epochs = std::ssize(all) - 1,
             .training_loss = history.back().loss,
@@ -148,7 +148,8 @@ Outcome fine_tune(Model& model, const Dataset& training,
     (void)train::update_batch_statistics(model, *options.update_statistics,
                                          options.statistics);
   }
-  outcome.last = outcome.kept = train::evaluate(model, evaluation_data, how);
+  outcome.last = outcome.selected =
+      train::evaluate(model, evaluation_data, how);
   outcome.epoch = outcome.epochs = std::ssize(history);
   outcome.training_loss = history.back().loss;
   outcome.seconds = seconds_of(history);

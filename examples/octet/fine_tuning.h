@@ -42,24 +42,24 @@ FineTuning choose_fine_tuning(const Model& model, const Dataset& training,
                               const FineTuningOptions& options);
 
 /// Result of a fine-tuning: evaluations before it, after its last epoch, and of
-/// the model kept.
+/// the selected model.
 struct Outcome {
-  train::Evaluation start = {}, last = {}, kept = {};
-  int64_t epoch = 0;  ///< epoch of the kept model, from 1; 0: initial model
+  train::Evaluation start = {}, last = {}, selected = {};
+  int64_t epoch = 0;  ///< epoch of the selected model, from 1; 0: initial model
   int64_t epochs = 0;
   double training_loss = 0;  ///< of the last epoch
   double seconds = 0;        ///< of training
 
-  /// Returns "kept: epoch 2 of 5 (92.10 %); calibrated 91.80 %, last epoch
+  /// Returns "selected: epoch 2 of 5 (92.10 %); calibrated 91.80 %, last epoch
   /// 90.00 %".
   std::string text(const Measured& by, const std::string& start_name) const;
-  /// Returns whether the kept model is worse than the initial model.
+  /// Returns whether the selected model is worse than the initial model.
   bool is_worse(const Measured& by) const;
 };
 
 struct FineTuneOptions {
   /// Keep the model of the last epoch, even if another is better.
-  bool force = false;
+  bool last_epoch = false;
   /// Data to re-estimate batch statistics from; see train::KeepBestOptions.
   std::optional<Dataset> update_statistics = {};
   train::BatchStatisticsOptions statistics = {.samples = 8192};

@@ -38,7 +38,7 @@ struct GraphOptions {
   bool dot = false;
   bool int8 = false;
   bool layers = false;
-  bool separate = false;
+  bool unfused = false;
 };
 
 Model drawn_model(const GraphOptions& o) {
@@ -60,7 +60,7 @@ void graph(GraphOptions o) {
   const io::DrawOptions options{
       .target =
           as_option("--target", [&] { return io::target_named(o.target); }),
-      .fuse = !o.separate,
+      .fuse = !o.unfused,
       .limits = o.model.limits()};
   const bool file = is_onnx(o.model.what) && !o.layers && !o.int8;
   if (file) {
@@ -97,7 +97,7 @@ void add_graph(CommandLine& program) {
           "runtime that will execute the model, for the forecast of precisions")
       .type("tensorrt8|tensorrt10|tensorrt11|tensorrt_rtx|onnxruntime|openvino")
       .show_default();
-  command.add_flag("--separate", o.separate,
+  command.add_flag("--unfused", o.unfused,
                    "draw a box per layer instead of per kernel");
   command.add_flag(
       "--layers", o.layers,

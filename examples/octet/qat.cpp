@@ -69,7 +69,7 @@ struct QatOptions {
   int64_t freeze_batch_norm = -1;  // -1: from the preset
   double accuracy = -1;            // negative: not given
   bool accept = false;
-  bool force = false;
+  bool last_epoch = false;
   std::string output;
   bool json = false;
 };
@@ -230,12 +230,12 @@ void expect_quality(const QatOptions& o, const Measured& by,
       "Hint: try another --rate, more --epochs or samples, or --preset "
       "int8_mobile";
   const Score before = decisive_score(by, given);
-  const Score after = decisive_score(by, outcome.kept);
+  const Score after = decisive_score(by, outcome.selected);
   if (outcome.epoch == 0) {
     warn("not_improved", "qat",
          fmt::format("no epoch improved the {} model, which was written. {}",
                      start, kHint));
-  } else if (o.force && outcome.is_worse(by)) {
+  } else if (o.last_epoch && outcome.is_worse(by)) {
     warn("accuracy_dropped", "qat",
          fmt::format("fine-tuning made the model worse, from {} to {}. {}",
                      decisive_score(by, outcome.start).text(), after.text(),
@@ -348,10 +348,10 @@ void run_qat(QatOptions o) {
   const std::string start = has_qdq ? "given" : "calibrated";
   const Outcome outcome =
       fine_tune(qat, training, evaluation_data, by, options,
-                {.force = o.force, .update_statistics = training});
+                {.last_epoch = o.last_epoch, .update_statistics = training});
   figures.push_back({start, outcome.start});
   figures.push_back({"last epoch", outcome.last});
-  figures.push_back({"kept", outcome.kept});
+  figures.push_back({"selected", outcome.selected});
   const std::string written = write_model(o, qat, form);
   if (o.json) {
     Config config;
@@ -359,9 +359,9 @@ void run_qat(QatOptions o) {
       config.set("float", to_config(figures[0].evaluation, by.name));
     config.set(start, to_config(outcome.start, by.name))
         .set("last epoch", to_config(outcome.last, by.name))
-        .set("fine-tuned", to_config(outcome.kept, by.name))
-        .set("kept_epoch", outcome.epoch)
-        .set("judged_by", parts.validation ? "validation" : "training")
+        .set("fine-tuned", to_config(outcome.selected, by.name))
+        .set("selected_epoch", outcome.epoch)
+        .set("evaluated_on", parts.validation ? "validation" : "training")
         .set("preset", std::string(preset.name))
         .set("epochs", options.epochs)
         .set("rate", double{options.optimizer.learning_rate()})
@@ -376,9 +376,10 @@ void run_qat(QatOptions o) {
           written);
   }
   expect_quality(o, by, figures[0].evaluation, outcome, start);
-  if (!has_qdq && !o.accept && !decisive_score(by, outcome.kept).is_accuracy) {
+  if (!has_qdq && !o.accept &&
+      !decisive_score(by, outcome.selected).is_accuracy) {
     expect_outputs(model, qat, evaluation_data, figures[0].evaluation.loss,
-                   outcome.kept.loss, o.output);
+                   outcome.selected.loss, o.output);
   }
 }
 
@@ -436,7 +437,7 @@ void add_qat(CommandLine& program) {
   command.add_flag(
       "--accept", o.accept,
       "exit with 0 even if the model is much worse than the float model");
-  command.add_flag("--force", o.force,
+  command.add_flag("--last-epoch", o.last_epoch,
                    "write the model of the last epoch instead of the best");
   add_placement_options(command, o.placement);
   command.begin_group("Output");

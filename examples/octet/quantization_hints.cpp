@@ -124,7 +124,8 @@ std::vector<std::string> find_hints(const Model& model, const Model& quantized,
     hints.push_back(
         fmt::format("{} gives {}", trial.option, figures(trial.found)));
   }
-  if (as.few_bits) hints.push_back("more bits (--bits, --mean-bits), --ladder");
+  if (as.few_bits)
+    hints.push_back("more bits (--bits, --mean-bits), --pipeline");
   add_blame(quantized, data, hints);
   return hints;
 }

@@ -38,7 +38,7 @@ constexpr const char* kQuantizeNotes = R"(
 Calibration:
   A few hundred samples suffice. A quarter of them is held out to select the
   method by output error; with labels, accuracy is reported as well. Unusual
-  samples (one pixel of 10^6, NaN) are reported and ignored. --ladder tries
+  samples (one pixel of 10^6, NaN) are reported and ignored. --pipeline tries
   calibration, equalization, bias correction, second-order rounding, AdaRound
   and block reconstruction.
 
@@ -55,10 +55,10 @@ Examples:
   octet quantize model.h5 -o int8.onnx --data photos/ --exclude "head.*"
   octet quantize resnet18.onnx -o int8.onnx --data x.npy --method entropy
   octet quantize mobilenet.h5 -o int8.onnx --data photos/ --equalize
-  octet quantize model.h5 -o int4.onnx --data photos/ --bits 4,8 --ladder
+  octet quantize model.h5 -o int4.onnx --data photos/ --bits 4,8 --pipeline
   octet quantize model.h5 -o mixed.onnx --data x.npy --mean-bits 5
   octet quantize model.h5 -o int8.onnx --data x.npy --policy toolkit --spec s.json
-  octet quantize uint8.onnx -o int8.onnx --data x.npy --target tensorrt10 --requantize
+  octet quantize uint8.onnx -o int8.onnx --data x.npy --target tensorrt10 --drop-quantizers
   octet quantize pair.h5 -o int8.onnx --data left=a.npy --data right=b.npy
   octet quantize model.h5 -o int8.onnx --data x.npy --target tensorrt10 --golden
   octet quantize model.h5 -o int8.tflite --data x.npy
@@ -73,8 +73,8 @@ struct QuantizeOptions {
   DataOptions data;
   CalibrationChoice calibration;
   double mean_bits = 0;  // 0: not given
-  bool requantize = false;
-  bool ladder = false;
+  bool drop_quantizers = false;
+  bool pipeline = false;
   double target = -1;  // negative: not given
   bool equalize = false;
   bool keep_unusual = false;
@@ -114,7 +114,7 @@ Model placed(const Model& model, const Dataset& data, const QuantizeOptions& o,
       });
 }
 
-/// Runs the PTQ pipeline. Stops at --accuracy, else keeps the best stage.
+/// Runs the PTQ pipeline. Stops at --accuracy, else selects the best stage.
 Model run_pipeline(const Model& model, const Dataset& data,
                    const QuantizeOptions& o, std::string& report,
                    Config& figures) {
@@ -126,7 +126,7 @@ Model run_pipeline(const Model& model, const Dataset& data,
   quant::PtqPipelineOptions options;
   options.place = [&](const Model& folded) {
     return with_context(
-        [] { return "with batch normalization folded by --ladder"; },
+        [] { return "with batch normalization folded by --pipeline"; },
         [&] {
           return quantized(folded, o.placement,
                            [](const Model&, quant::QuantizeOptions fixed) {
@@ -145,7 +145,7 @@ Model run_pipeline(const Model& model, const Dataset& data,
       model, data, o.target < 0 ? std::nullopt : std::optional(o.target),
       options);
   report = result.to_string();
-  figures.set("kept", result.kept);
+  figures.set("selected", result.selected);
   if (result.target) {
     figures.set("target", *result.target).set("target_met", result.met);
   }
@@ -160,10 +160,10 @@ Dataset calibration_data(const Dataset& all,
     o.calibration.checked = true;
     return all;
   }
-  // With --ladder, --samples applies to its methods.
+  // With --pipeline, --samples applies to its methods.
   CalibrationChoice everything;
   quant::CheckedSamples checked =
-      usual_samples(all, o.ladder ? everything : o.calibration, files);
+      usual_samples(all, o.pipeline ? everything : o.calibration, files);
   Config::List ignored;
   for (const quant::UnusualSample& sample : checked.unusual) {
     Config entry;
@@ -235,7 +235,7 @@ void quantize(QuantizeOptions o) {
   check_reader(o.placement, o.file.target);
   check_engine_options(o.engine);
   warn_of_untrained(o.model);
-  if (o.requantize) o.model.quantizers = ModelSource::Quantizers::drop;
+  if (o.drop_quantizers) o.model.quantizers = ModelSource::Quantizers::drop;
   const Model model = read_model(o.model);
   const DataTarget target = target_of(model, o.model);
   const io::OpenedData opened = open_data(o.data, target);
@@ -258,9 +258,9 @@ void quantize(QuantizeOptions o) {
   std::optional<Model> like_channels;
   if (o.equalize) like_channels = equalized(model, "--equalize");
   const Model& source = like_channels ? *like_channels : model;
-  Model int8 = o.ladder ? run_pipeline(source, data, o, report, figures)
-                        : placed(source, data, o, report, figures);
-  if (!o.ladder) report += calibrate(int8, data, o.calibration, few_bits);
+  Model int8 = o.pipeline ? run_pipeline(source, data, o, report, figures)
+                          : placed(source, data, o, report, figures);
+  if (!o.pipeline) report += calibrate(int8, data, o.calibration, few_bits);
   if (!o.json) print(report);
   const EvaluationSamples samples_to_compare =
       evaluation_samples(model, opened);
@@ -275,7 +275,7 @@ void quantize(QuantizeOptions o) {
                               .calibration = o.calibration,
                               .equalized = o.equalize,
                               .few_bits = few_bits,
-                              .calibrated = !o.ladder && o.mean_bits == 0});
+                              .calibrated = !o.pipeline && o.mean_bits == 0});
   }
   const Model written = as_written(int8.clone(), o.file, takes);
   io::OnnxExportOptions names = names_of(o.model, written);
@@ -299,7 +299,7 @@ void quantize(QuantizeOptions o) {
     print(file.text);
   }
   expect_worth(check, o.output, o.accept);
-  if (!o.ladder || o.target < 0 || figures.at("target_met").as_bool()) return;
+  if (!o.pipeline || o.target < 0 || figures.at("target_met").as_bool()) return;
   throw ValueError("accuracy_not_met", "--accuracy",
                    fmt::format("no method reached {:g}; the best model is in "
                                "'{}'. Hint: use octet qat",
@@ -325,31 +325,32 @@ void add_quantize(CommandLine& program) {
   add_data_options(command, o.data, LabelKinds::classes);
   const Option method = add_calibration_options(command, o.calibration);
   command.begin_group("Quantization");
-  command.add_flag("--requantize", o.requantize,
+  command.add_flag("--drop-quantizers", o.drop_quantizers,
                    "remove the Q/DQ of a quantized ONNX file and quantize it "
                    "anew, with the values of its quantized weights");
-  const Option ladder = command.add_flag(
-      "--ladder", o.ladder,
-      "try post-training methods in order and keep the one with the smallest "
+  const Option pipeline = command.add_flag(
+      "--pipeline", o.pipeline,
+      "try post-training methods in order and select the one with the smallest "
       "output error (PTQ pipeline)");
   command
       .add("--accuracy", o.target, 0, 1,
-           "accuracy at which --ladder stops; exit code 1 if no method reaches "
+           "accuracy at which --pipeline stops; exit code 1 if no method "
+           "reaches "
            "it")
-      .needs(ladder);
-  Option(method).excludes(ladder);
+      .needs(pipeline);
+  Option(method).excludes(pipeline);
   command
       .add("--mean-bits", o.mean_bits, 4, 8,
            "mean bit width of weights: 8 for sensitive layers, 4 for others")
-      .excludes(ladder);
+      .excludes(pipeline);
   Option(command.add_flag("--equalize", o.equalize,
                           "fold batch normalization and equalize channel "
                           "ranges across layers first"))
-      .excludes(ladder);
+      .excludes(pipeline);
   command.begin_group("Calibration");
   Option(command.add_flag("--keep-unusual", o.keep_unusual,
                           "also calibrate on unusual samples (see below)"))
-      .excludes(ladder);
+      .excludes(pipeline);
   add_accept_option(command, o.accept);
   command.add_flag("--json", o.json, "print JSON");
   add_placement_options(command, o.placement);

@@ -179,11 +179,13 @@ Model read_model(const ModelSource& source) {
   const std::string& what = source.what;
   using Quantizers = ModelSource::Quantizers;
   const bool tflite = is_tflite_file(what);
-  const bool requantizes =
+  const bool replaces =
       is_onnx(what) || (tflite && source.quantizers == Quantizers::drop);
-  if (source.quantizers != Quantizers::keep && !requantizes) {
+  if (source.quantizers != Quantizers::keep && !replaces) {
     throw UnsupportedError(
-        "conflicting_options", "--requantize",
+        "conflicting_options",
+        source.quantizers == Quantizers::drop ? "--drop-quantizers"
+                                              : "--symmetric-activations",
         fmt::format("applies to quantized ONNX files, and octet quantize to "
                     ".tflite files, got '{}'",
                     what));

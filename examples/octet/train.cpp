@@ -54,7 +54,7 @@ struct TrainOptions {
   TransferOptions transfer;
   int64_t classes = 0;  // 0: from the data
   double alpha = 0;
-  bool force = false;
+  bool last_epoch = false;
   std::string output;
   bool json = false;
 };
@@ -244,7 +244,7 @@ std::string write_model(const TrainOptions& o, const Model& model,
 }
 
 /// Warns if the model did not improve.
-/// Throws: ValueError if training diverged without --force.
+/// Throws: ValueError if training diverged without --last-epoch.
 void expect_gain(const TrainOptions& o, const Measured& by,
                  const Outcome& outcome, bool diverged) {
   constexpr const char* kHint = "Hint: try a smaller --rate";
@@ -252,7 +252,7 @@ void expect_gain(const TrainOptions& o, const Measured& by,
       fmt::format("from {} before to {} after the last epoch",
                   decisive_score(by, outcome.start).text(),
                   decisive_score(by, outcome.last).text());
-  if (diverged && !o.force) {
+  if (diverged && !o.last_epoch) {
     throw ValueError(
         "diverged", "train",
         fmt::format("training diverged, {}; '{}' contains the model {}. {}",
@@ -263,11 +263,11 @@ void expect_gain(const TrainOptions& o, const Measured& by,
                     kHint));
   }
   if (outcome.epoch == 0) {
-    warn(
-        "not_improved", "train",
-        fmt::format("no epoch improved the given model, which was written. {}, "
-                    "more --epochs or samples; --force writes the last epoch",
-                    kHint));
+    warn("not_improved", "train",
+         fmt::format(
+             "no epoch improved the given model, which was written. {}, "
+             "more --epochs or samples; --last-epoch writes the last epoch",
+             kHint));
   } else if (outcome.is_worse(by)) {
     warn("accuracy_dropped", "train",
          fmt::format("the model became worse, {}. {}", figures, kHint));
@@ -347,7 +347,7 @@ void train_model(const TrainOptions& o) {
   // A zoo network is untrained: there is nothing to preserve.
   const Outcome outcome = fine_tune(
       model, parts.training, evaluation_data, by, options,
-      {.force = o.force || is_zoo(o),
+      {.last_epoch = o.last_epoch || is_zoo(o),
        .update_statistics =
            renewed ? std::optional(parts.training) : std::nullopt,
        .statistics = {.batch_size = batch_size, .samples = kMostStatistics}});
@@ -364,13 +364,13 @@ void train_model(const TrainOptions& o) {
                   resize_to_keep(job.data, o.data, job.target),
                   outcome.epoch == 0 ? training_of(o.model) : tuning.trained);
   if (o.json) {
-    Config config = to_config(outcome.kept, by.name);
+    Config config = to_config(outcome.selected, by.name);
     if (!is_zoo(o)) {
       config.set("before", to_config(outcome.start, by.name))
           .set("last epoch", to_config(outcome.last, by.name))
-          .set("kept_epoch", outcome.epoch);
+          .set("selected_epoch", outcome.epoch);
     }
-    config.set("judged_by", parts.validation ? "validation" : "training")
+    config.set("evaluated_on", parts.validation ? "validation" : "training")
         .set("training_samples", parts.training.size())
         .set("epochs", o.training.epochs)
         .set("frozen_epochs", o.transfer.unfreeze_after)
@@ -399,7 +399,7 @@ void train_model(const TrainOptions& o) {
                                                  : "as given") +
             "\n");
     }
-    print(to_text(outcome.kept, by.name));
+    print(to_text(outcome.selected, by.name));
     print(written + "\n");
   }
   expect_gain(o, by, outcome, diverged);
@@ -439,7 +439,7 @@ void add_train(CommandLine& program) {
        .schedule = "learning rate schedule: cosine and exponential end at 1 %, "
                    "step divides by 10 after each third (default: cosine)"});
   add_class_weights_option(command, o.training.class_weights);
-  command.add_flag("--force", o.force,
+  command.add_flag("--last-epoch", o.last_epoch,
                    "write the model of the last epoch instead of the best");
   command.begin_group("Output");
   command.add_flag("--json", o.json, "print JSON");

@@ -95,7 +95,7 @@ void check_fixed(const PortableProgram& program) {
   const std::vector<std::string> found = fixed_obstacles(program);
   if (found.empty()) return;
   throw UnsupportedError(
-      "not_integer", "requantize",
+      "not_integer", "arithmetic",
       fmt::format("'fixed' needs INT8 values everywhere, but {}. Hint: "
                   "quantize inputs and outputs of all layers, or use 'float'",
                   fmt::join(found, "; ")));
@@ -204,7 +204,7 @@ std::vector<GoldenSample> golden_samples(const Model& model,
       inputs.push_back(std::move(input.real));
       sample.inputs.push_back(std::move(input.stored));
     }
-    if (options.requantize == Requantize::fixed) {
+    if (options.arithmetic == CArithmetic::fixed) {
       sample.outputs = run_fixed(net.program, sample.inputs);
       samples.push_back(std::move(sample));
       continue;
@@ -287,7 +287,7 @@ CCode generate(const Model& model, const COptions& options) {
   check_sums(program);
   merge_steps(program);
   simplify(program);
-  if (options.requantize == Requantize::fixed) {
+  if (options.arithmetic == CArithmetic::fixed) {
     use_int8_weights(program);
     check_fixed(program);
   }
@@ -308,7 +308,7 @@ CCode generate(const Model& model, const COptions& options) {
   names.inputs = ports_of(model.inputs(), net.program.inputs, "input", unique);
   names.outputs =
       ports_of(model.outputs(), net.program.outputs, "output", unique);
-  const CSource source = source_text(net, names, options.requantize);
+  const CSource source = source_text(net, names, options.arithmetic);
   CCode code;
   code.report = report_of(net, names, source);
   code.files = {{"model.h", header_text(net, names)},
@@ -318,7 +318,7 @@ CCode generate(const Model& model, const COptions& options) {
   code.files.push_back(
       {"model_test.c",
        test_text(net, names, golden_samples(model, net, names, options),
-                 options.requantize)});
+                 options.arithmetic)});
   return code;
 }
 

@@ -145,8 +145,8 @@ std::vector<Kernel> needs_of(Kernel kernel) {
 }  // namespace
 
 std::string kernel_text(const std::set<Kernel>& kernels,
-                        const std::string& prefix, Requantize form) {
-  const bool fixed = form == Requantize::fixed;
+                        const std::string& prefix, CArithmetic form) {
+  const bool fixed = form == CArithmetic::fixed;
   std::set<Kernel> all = kernels;
   for (const Kernel kernel : kernels) {
     for (const Kernel needed :

@@ -32,9 +32,9 @@ enum class Kernel {
   softmax,
 };
 
-/// Returns the structures and functions of kernels, and those that they need,
+/// Returns the structures and functions of kernels and of their dependencies,
 /// with `prefix` before their names.
 std::string kernel_text(const std::set<Kernel>& kernels,
-                        const std::string& prefix, Requantize form);
+                        const std::string& prefix, CArithmetic form);
 
 }  // namespace octet::io::c

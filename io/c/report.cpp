@@ -10,15 +10,15 @@
 
 namespace octet::io {
 
-std::string_view to_string(Requantize form) {
-  return form == Requantize::fixed ? "fixed" : "float";
+std::string_view to_string(CArithmetic form) {
+  return form == CArithmetic::fixed ? "fixed" : "float";
 }
 
-Requantize requantize_named(std::string_view name) {
-  for (const Requantize form : {Requantize::fixed, Requantize::floating}) {
+CArithmetic c_arithmetic_named(std::string_view name) {
+  for (const CArithmetic form : {CArithmetic::fixed, CArithmetic::floating}) {
     if (to_string(form) == name) return form;
   }
-  throw ValueError("unknown_name", "requantize",
+  throw ValueError("unknown_name", "arithmetic",
                    fmt::format("must be 'fixed' or 'float', got '{}'",
                                printable(std::string(name))));
 }

@@ -44,7 +44,7 @@ class Simplification {
     return std::ranges::find(program_.inputs, id) != program_.inputs.end();
   }
 
-  // Returns the buffer and those that reshape it.
+  // Returns the buffer and the buffers that reshape it.
   std::vector<int> reshapes_of(int id) const {
     std::vector<int> found{id};
     for (size_t k = 0; k < found.size(); ++k) {

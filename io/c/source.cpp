@@ -128,7 +128,8 @@ std::string SourceWriter::check_text() const {
       p_, names_.macros);
 }
 
-CSource source_text(const CNetwork& net, const CNames& names, Requantize form) {
+CSource source_text(const CNetwork& net, const CNames& names,
+                    CArithmetic form) {
   return SourceWriter(net, names, form).run();
 }
 

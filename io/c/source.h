@@ -32,7 +32,7 @@ struct CSource {
 };
 
 std::string header_text(const CNetwork& net, const CNames& names);
-CSource source_text(const CNetwork& net, const CNames& names, Requantize form);
+CSource source_text(const CNetwork& net, const CNames& names, CArithmetic form);
 
 /// A sample and the expected outputs, as stored.
 struct GoldenSample {
@@ -40,7 +40,7 @@ struct GoldenSample {
 };
 std::string test_text(const CNetwork& net, const CNames& names,
                       const std::vector<GoldenSample>& samples,
-                      Requantize form);
+                      CArithmetic form);
 std::string cmake_text(const CNames& names);
 
 /// Returns the C type of a buffer's elements.

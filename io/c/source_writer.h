@@ -20,7 +20,7 @@ namespace octet::io::c {
 
 class SourceWriter {
  public:
-  SourceWriter(const CNetwork& net, const CNames& names, Requantize form)
+  SourceWriter(const CNetwork& net, const CNames& names, CArithmetic form)
       : net_(net), names_(names), form_(form), p_(names.prefix) {}
 
   CSource run();
@@ -139,7 +139,7 @@ class SourceWriter {
   void write(const PortableSoftmax& s);
   void write(const PortableUnknown&) {}
 
-  bool fixed() const { return form_ == Requantize::fixed; }
+  bool fixed() const { return form_ == CArithmetic::fixed; }
 
   // Adds the parameters of an epilogue; returns their initializer.
   std::string epilogue_value(const PortableEpilogue& e);
@@ -158,7 +158,7 @@ class SourceWriter {
 
   const CNetwork& net_;
   const CNames& names_;
-  Requantize form_;
+  CArithmetic form_;
   const std::string& p_;
   CSource result_;
   UniqueNames unique_;

@@ -322,7 +322,7 @@ AutoCalibration Search::run() {
     warn_of_loss(result, result.trials[best]);
   }
   set_scales(best);
-  result.kept = result.trials[best].method;
+  result.selected = result.trials[best].method;
   for (size_t i = 0; i < quantizers_.size(); ++i) {
     const size_t method = method_of(best, i);
     TensorCalibration& tensor = result.tensors.emplace_back();

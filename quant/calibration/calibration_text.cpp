@@ -33,9 +33,9 @@ std::vector<const TensorCalibration*> worst_first(
 
 std::string summary(const AutoCalibration& result,
                     const std::vector<const TensorCalibration*>& tensors) {
-  std::string text = fmt::format("kept {}", result.kept);
+  std::string text = fmt::format("selected {}", result.selected);
   for (const CalibrationTrial& trial : result.trials) {
-    if (trial.method != result.kept) continue;
+    if (trial.method != result.selected) continue;
     text += fmt::format(": outputs {}", decibels_text(trial.output_sqnr));
     if (!trial.score) continue;
     text += fmt::format(", {} {} (float {})", result.score_name,
@@ -76,7 +76,7 @@ std::string AutoCalibration::to_string() const {
         {trial.method, score_text(*this, trial.score),
          decibels_text(trial.output_sqnr), decibels_text(trial.median_sqnr),
          decibels_text(trial.worst_sqnr), trial.worst},
-        trial.method == kept ? "> " : gap);
+        trial.method == selected ? "> " : gap);
   }
   TextTable each(
       {Align::left, Align::left, Align::right, Align::right, Align::right});

@@ -43,7 +43,7 @@ class Pipeline {
             .float_score = float_score,
             .target = target_,
             .stages = stages_,
-            .kept = kept_,
+            .selected = selected_,
             .met = !target_ || meets(stages_[best_stage_]),
             .held_out = held_out_.size()};
   }
@@ -56,7 +56,8 @@ class Pipeline {
     const bool any = std::ranges::any_of(
         pairs, [](const Equalization& pair) { return pair.skipped.empty(); });
     if (any && attempt("equalization", quantized(equalized))) return;
-    const std::string before = kept_ == "equalization" ? "equalization, " : "";
+    const std::string before =
+        selected_ == "equalization" ? "equalization, " : "";
     const Model base = best_->clone();
     Model corrected = base.clone();
     correct_biases(corrected, samples_, options_.methods);
@@ -170,7 +171,7 @@ class Pipeline {
     if (!best_ || is_better(stages_.back(), stages_[best_stage_])) {
       best_ = std::move(model);
       best_stage_ = stages_.size() - 1;
-      kept_ = method;
+      selected_ = method;
     }
     return meets(stages_.back());
   }
@@ -183,7 +184,7 @@ class Pipeline {
   std::vector<PtqStage> stages_;
   std::optional<Model> best_;
   size_t best_stage_ = 0;
-  std::string kept_;
+  std::string selected_;
 };
 
 std::string score_text(std::optional<double> score) {
@@ -193,7 +194,7 @@ std::string score_text(std::optional<double> score) {
 std::string verdict(const PtqPipeline& result, const PtqStage& best) {
   const std::string sqnr = decibels_text(best.output_sqnr);
   if (!result.target) {
-    return fmt::format("kept {}: outputs {}", best.method, sqnr);
+    return fmt::format("selected {}: outputs {}", best.method, sqnr);
   }
   const double target = *result.target;
   return fmt::format("{}: {:.4f} by {}, {}; outputs {}",
@@ -214,10 +215,10 @@ std::string PtqPipeline::to_string() const {
   table.add_rule("  ");
   if (float_score) table.add_row({"float", score_text(float_score)}, "  ");
   for (const PtqStage& stage : stages) {
-    if (stage.method == kept) best = &stage;
+    if (stage.method == selected) best = &stage;
     table.add_row({stage.method, score_text(stage.score),
                    decibels_text(stage.output_sqnr)},
-                  stage.method == kept ? "> " : "  ");
+                  stage.method == selected ? "> " : "  ");
   }
   return fmt::format("{}.\nEvaluated on {} held-out samples.\n\n{}",
                      verdict(*this, *best), group_digits(held_out),

@@ -82,7 +82,7 @@ void compile_int8(const TempFolder& folder, const std::string& model,
   ASSERT_EQ(quantized.exit_code, 0) << quantized.output;
   const CommandResult compiled =
       run_octet("compile " + onnx + " -o " + quoted(folder / "c") +
-                (fixed ? " --requantize fixed" : ""));
+                (fixed ? " --arithmetic fixed" : ""));
   ASSERT_EQ(compiled.exit_code, 0) << compiled.output;
 }
 
@@ -124,8 +124,8 @@ TEST(OctetCompile, RejectsNamesAndModels) {
   };
   EXPECT_EQ(failure("zoo:lenet --name 2nd"), (Failure{"invalid_name", "name"}));
   EXPECT_EQ(failure("zoo:unet"), (Failure{"no_c_form", "C code"}));
-  EXPECT_EQ(failure("zoo:lenet --requantize fixed"),
-            (Failure{"not_integer", "requantize"}));
+  EXPECT_EQ(failure("zoo:lenet --arithmetic fixed"),
+            (Failure{"not_integer", "arithmetic"}));
   EXPECT_FALSE(std::filesystem::exists(folder / "c"));
   EXPECT_EQ(run_octet("compile zoo:lenet -o net.c").exit_code, 2);
   EXPECT_THAT(run_octet("compile zoo:lenet" + out).output,

@@ -99,14 +99,15 @@ TEST_F(FineTuning, QatKeepsTheCalibratedModelIfTrainingRuinsIt) {
   const std::string ruin = "--epochs 2 --rate 30 --optimizer adam ";
   const CommandResult r = run("qat", "-o out.h5 --json " + ruin);
   EXPECT_EQ(r.exit_code, 0) << r.output;
-  EXPECT_EQ(r.json().at("kept_epoch").as_int(), 0);
+  EXPECT_EQ(r.json().at("selected_epoch").as_int(), 0);
   EXPECT_THAT(r.warned(), Contains("qat"));
   EXPECT_GT(accuracy_of("out.h5"), 0.95);
-  const CommandResult forced = run("qat", "-o forced.h5 --force " + ruin);
+  const CommandResult forced = run("qat", "-o forced.h5 --last-epoch " + ruin);
   EXPECT_EQ(forced.exit_code, 1) << forced.output;
   EXPECT_EQ(forced.failure, (Failure{"accuracy_dropped", "qat"}));
   EXPECT_LT(accuracy_of("forced.h5"), 0.9);
-  EXPECT_EQ(run("qat", "-o forced.h5 --force --accept " + ruin).exit_code, 0);
+  EXPECT_EQ(run("qat", "-o forced.h5 --last-epoch --accept " + ruin).exit_code,
+            0);
 }
 
 TEST_F(FineTuning, QatReportsAMissedAccuracy) {
@@ -176,7 +177,8 @@ TEST_F(FineTuning, TrainKeepsTheModelIfTrainingDiverges) {
   EXPECT_EQ(r.exit_code, 1) << r.output;
   EXPECT_EQ(r.failure, (Failure{"diverged", "train"}));
   EXPECT_EQ(accuracy_of("out.h5"), before);
-  const CommandResult forced = run("train", "-o forced.h5 --force " + ruin);
+  const CommandResult forced =
+      run("train", "-o forced.h5 --last-epoch " + ruin);
   EXPECT_EQ(forced.exit_code, 0) << forced.output;
   EXPECT_THAT(forced.warned(), Contains("train"));
   EXPECT_LT(accuracy_of("forced.h5"), before);
@@ -285,12 +287,12 @@ TEST_F(FineTuning, WarnsIfPrunedNetworksLoseTheirZeros) {
   EXPECT_EQ(quant::kernel_zeros(io::load_model(folder_ / "in.h5"))[0].zeros,
             24);
   const CommandResult r =
-      run("train", "-o out.h5 --epochs 1 --force --rate 0.01");
+      run("train", "-o out.h5 --epochs 1 --last-epoch --rate 0.01");
   EXPECT_THAT(r.output, AllOf(HasSubstr("50.0"), HasSubstr("'hidden'"),
                               HasSubstr("pruned")));
   // These batches have few values per scale, so large steps are needed.
   const CommandResult tuned =
-      run("qat", "-o out.h5 --epochs 1 --force --accept --rate 0.1");
+      run("qat", "-o out.h5 --epochs 1 --last-epoch --accept --rate 0.1");
   EXPECT_THAT(tuned.output, HasSubstr("pruned"));
   const CommandResult kept =
       run("qat", "-o out.h5 --epochs 1 --rate 30 --optimizer adam");

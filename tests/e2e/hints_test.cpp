@@ -52,11 +52,12 @@ TEST(Hints, NameOptionsInsteadOfFields) {
 }
 
 TEST(Hints, OfImportNameOptionsAndCommands) {
-  EXPECT_EQ(on_command_line("a. Hint: import the float model with "
-                            "OnnxImportOptions.drop_quantizers and quantize it "
-                            "again"),
-            "a. Hint: octet quantize --requantize removes the Q/DQ of an ONNX "
-            "file and calibrates it anew");
+  EXPECT_EQ(
+      on_command_line("a. Hint: import the float model with "
+                      "OnnxImportOptions.drop_quantizers and quantize it "
+                      "again"),
+      "a. Hint: octet quantize --drop-quantizers removes the Q/DQ of an ONNX "
+      "file and calibrates it anew");
   EXPECT_EQ(
       on_command_line("a. Hint: set them in OnnxImportOptions.input_shapes"),
       "a. Hint: set them in --input-shape");

@@ -141,7 +141,7 @@ TEST_F(Layouts, OfSamplesAndLabelsAreRecognized) {
     EXPECT_TRUE(std::ranges::equal(p.f32(), y_.f32())) << x;
     const Config verified =
         run("verify " + file("in.onnx") + " --json --input " + file(x)).json();
-    EXPECT_EQ(verified.at("judged_as").as_string(), "float against float");
+    EXPECT_EQ(verified.at("comparison").as_string(), "float against float");
     const Config compared = run("compare " + file("in.onnx") + " " +
                                 file("in.onnx") + " --json --data " + file(x))
                                 .json();

@@ -34,7 +34,7 @@ TEST_F(OctetGraph, DrawsFilesAndNetworks) {
        {"graph lenet.h5 -o lenet.svg", "graph unet.onnx -o unet.svg",
         "graph unet.onnx --layers -o layers.svg",
         "graph zoo:inception_small --int8 --target onnxruntime -o i.svg",
-        "graph zoo:resnet8 --int8 --policy patterns --separate -o r.svg"}) {
+        "graph zoo:resnet8 --int8 --policy patterns --unfused -o r.svg"}) {
     const CommandResult r = run(line);
     EXPECT_EQ(r.exit_code, 0) << r.output;
     EXPECT_EQ(r.output, "") << line;

@@ -145,7 +145,7 @@ TEST_F(OctetQat, FreezesStatisticsFromAnEpoch) {
   const auto statistics = [&](const std::string& options) {
     const CommandResult r =
         run("-o out.h5 --epochs 2 --batch 9 --optimizer sgd --rate 0.001 "
-            "--force " +
+            "--last-epoch " +
             options);
     EXPECT_EQ(r.exit_code, 0) << r.output;
     const Model model = io::load_model(folder_ / "out.h5");

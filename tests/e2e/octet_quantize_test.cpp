@@ -282,19 +282,19 @@ TEST_F(OctetQuantize, ComparesWithTheFloatModel) {
 TEST_F(OctetQuantize, RunsThePtqPipeline) {
   const std::string data =
       fmt::format("--data {} --labels {}", file("x.npy"), file("l.npy"));
-  EXPECT_EQ(refusal("--ladder --accuracy 0.5 --data " + file("x.npy")),
+  EXPECT_EQ(refusal("--pipeline --accuracy 0.5 --data " + file("x.npy")),
             (Failure{"missing_value", "--accuracy"}));
-  EXPECT_EQ(refusal(data + " --ladder --method max"),
+  EXPECT_EQ(refusal(data + " --pipeline --method max"),
             (Failure{"conflicting_options", "--method"}));
   EXPECT_EQ(refusal(data + " --accuracy 0.5"),
             (Failure{"conflicting_options", "--accuracy"}));
-  const CommandResult met = run(data + " --ladder --accuracy 0 --bits 4,8");
+  const CommandResult met = run(data + " --pipeline --accuracy 0 --bits 4,8");
   ASSERT_EQ(met.exit_code, 0) << met.output;
 
   // With other placement and float layers.
   const CommandResult placed = run(
       data +
-      " --ladder --accuracy 0 --policy patterns --bits 4,8 --exclude conv1");
+      " --pipeline --accuracy 0 --policy patterns --bits 4,8 --exclude conv1");
   EXPECT_EQ(placed.exit_code, 0) << placed.output;
   std::set<std::string> readers;
   for (const auto& pair : io::inspect_onnx(folder_ / "int8.onnx").qdq_pairs) {
@@ -302,7 +302,7 @@ TEST_F(OctetQuantize, RunsThePtqPipeline) {
   }
   EXPECT_FALSE(readers.contains("quant_conv1"));
   EXPECT_TRUE(readers.contains("quant_conv2"));
-  const CommandResult missed = run(data + " --ladder --accuracy 1");
+  const CommandResult missed = run(data + " --pipeline --accuracy 1");
   EXPECT_EQ(missed.exit_code, 1);
   EXPECT_EQ(missed.failure, (Failure{"accuracy_not_met", "--accuracy"}));
 }
@@ -310,10 +310,10 @@ TEST_F(OctetQuantize, RunsThePtqPipeline) {
 // Without labels, by output error.
 TEST_F(OctetQuantize, KeepsTheBestStageOfThePipeline) {
   const CommandResult r =
-      run("--ladder --bits 4,8 --json --data " + file("x.npy"));
+      run("--pipeline --bits 4,8 --json --data " + file("x.npy"));
   ASSERT_EQ(r.exit_code, 0) << r.output;
   const Config found = io::from_json(r.output.substr(r.output.find('{')));
-  EXPECT_NE(found.at("kept").as_string(), "nearest rounding");
+  EXPECT_NE(found.at("selected").as_string(), "nearest rounding");
   EXPECT_EQ(found.find("target"), nullptr);
 }
 

@@ -94,13 +94,15 @@ TEST_F(OctetTargets, RequantizesUint8FilesForTensorrt) {
   const CommandResult refused =
       run("convert uint8.onnx -o int8.onnx --target tensorrt10");
   EXPECT_NE(refused.exit_code, 0);
-  EXPECT_THAT(refused.output, HasSubstr("--requantize"));
+  EXPECT_THAT(refused.output, HasSubstr("--symmetric-activations"));
   EXPECT_THAT(
       run("quantize uint8.onnx -o int8.onnx --data x.npy --layout nhwc").output,
-      HasSubstr("octet quantize --requantize"));
+      HasSubstr("octet quantize --drop-quantizers"));
   for (const char* command :
-       {"convert uint8.onnx -o int8.onnx --target tensorrt10 --requantize",
-        "quantize uint8.onnx -o int8.onnx --target tensorrt10 --requantize "
+       {"convert uint8.onnx -o int8.onnx --target tensorrt10 "
+        "--symmetric-activations",
+        "quantize uint8.onnx -o int8.onnx --target tensorrt10 "
+        "--drop-quantizers "
         "--data x.npy --layout nhwc"}) {
     const CommandResult r = run(command);
     ASSERT_EQ(r.exit_code, 0) << r.output;
@@ -109,7 +111,9 @@ TEST_F(OctetTargets, RequantizesUint8FilesForTensorrt) {
     EXPECT_EQ(lint.exit_code, 0) << lint.output;
     EXPECT_THAT(lint.output, HasSubstr("0 errors"));
   }
+  // The synonym of --symmetric-activations.
   const CommandResult other = run("convert zoo:lenet -o f.onnx --requantize");
+  EXPECT_EQ(other.failure.subject, "--symmetric-activations");
   EXPECT_THAT(other.output, HasSubstr("applies to quantized ONNX files"));
 }
 

@@ -113,7 +113,7 @@ TEST_F(OctetTrain, LearnsAndReportsAccuracy) {
   ASSERT_EQ(r.exit_code, 0) << r.output;
   const Config result = io::from_json(r.output);
   EXPECT_EQ(result.at("accuracy").as_number(), 1);
-  EXPECT_EQ(result.at("judged_by").as_string(), "validation");
+  EXPECT_EQ(result.at("evaluated_on").as_string(), "validation");
   EXPECT_EQ(result.at("samples").as_int(), 30);
   EXPECT_EQ(io::load_model(folder_ / "out.h5").parameter_count(), 9);
 }

@@ -63,6 +63,11 @@ TEST_F(Synonyms, OfOptionsSetThem) {
       "t.h5");
   expect_writes("quantize m.h5 --dataset x.npy --OUT q.onnx", "q.onnx");
   expect_writes("predict m.h5 --data x.npy --out y.npy", "y.npy");
+  // Former names.
+  expect_writes("graph m.h5 --separate -o g.svg", "g.svg");
+  expect_writes(
+      "train m.h5 --data x.npy --labels l.npy --epochs 1 --force -o f.h5",
+      "f.h5");
   // Options of a command keep their meaning, values are unchanged.
   EXPECT_THAT(
       run("report m.h5 r.html --data x.npy --seconds 0 --command --lr").output,

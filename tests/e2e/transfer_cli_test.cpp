@@ -132,7 +132,7 @@ class TransferCli : public ::testing::Test {
 
 TEST_F(TransferCli, FrozenLayersAndTheirStatisticsKeepTheirBits) {
   const CommandResult r =
-      done(job("--freeze 'block[0-9]_*' --epochs 2 --rate 0.01 --force "
+      done(job("--freeze 'block[0-9]_*' --epochs 2 --rate 0.01 --last-epoch "
                "-o tuned.h5"));
   EXPECT_THAT(r.output, HasSubstr("--freeze: 18 of 874 parameters"));
   EXPECT_THAT(changed(weights("net.onnx"), weights("tuned.h5")),
@@ -146,7 +146,7 @@ TEST_F(TransferCli, FrozenLayersAndTheirStatisticsKeepTheirBits) {
 TEST_F(TransferCli, FreezesSomeLayers) {
   (void)done(
       job("--freeze block0_conv --freeze 'block1_*' --epochs 1 "
-          "--rate 0.01 --force -o tuned.h5"));
+          "--rate 0.01 --last-epoch -o tuned.h5"));
   EXPECT_THAT(
       changed(weights("net.onnx"), weights("tuned.h5")),
       ElementsAre("block0_bn.beta", "block0_bn.gamma", "block0_bn.moving_mean",
@@ -154,9 +154,9 @@ TEST_F(TransferCli, FreezesSomeLayers) {
 }
 
 TEST_F(TransferCli, UnfreezesAfterAnEpoch) {
-  (void)done(
-      job("--freeze '*' --unfreeze-after 2 --frozen-rate 0.05 --rate 0.01 "
-          "--epochs 3 --force --log log.csv --checkpoint runs -o tuned.h5"));
+  (void)done(job(
+      "--freeze '*' --unfreeze-after 2 --frozen-rate 0.05 --rate 0.01 "
+      "--epochs 3 --last-epoch --log log.csv --checkpoint runs -o tuned.h5"));
   // All weights and statistics are trained in the end, none but the
   // classifier's before.
   const auto before = weights("net.onnx");
@@ -178,7 +178,7 @@ TEST_F(TransferCli, UnfreezesAfterAnEpoch) {
   // An interrupted job gives the same result.
   (void)done(
       job("--freeze '*' --unfreeze-after 2 --frozen-rate 0.05 --rate 0.01 "
-          "--epochs 3 --force --log log.csv --checkpoint runs --resume "
+          "--epochs 3 --last-epoch --log log.csv --checkpoint runs --resume "
           "-o again.h5"));
   EXPECT_THAT(changed(weights("tuned.h5"), weights("again.h5")), IsEmpty());
 }

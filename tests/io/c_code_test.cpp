@@ -232,7 +232,7 @@ TEST_F(CCodeTest, TheFixedFormEqualsItsReference) {
   const Model model(x, Softmax({.name = "softmax"})(y));
   for (const int zero_point : {0, 128, 113}) {
     (void)export_c(fully_quantized(model, 0.03f, zero_point), folder_.path(),
-                   {.requantize = Requantize::fixed});
+                   {.arithmetic = CArithmetic::fixed});
     EXPECT_THAT(text("model.c"), Not(HasSubstr("float*")));
     const CommandResult result = run_c(folder_);
     EXPECT_EQ(result.exit_code, 0) << result.output;
@@ -241,7 +241,7 @@ TEST_F(CCodeTest, TheFixedFormEqualsItsReference) {
 
 TEST(CCodeRefusals, TheFixedFormListsFloatValues) {
   const Failure failure = failure_of<UnsupportedError>([&] {
-    (void)to_c(int8_model(plain_network()), {.requantize = Requantize::fixed});
+    (void)to_c(int8_model(plain_network()), {.arithmetic = CArithmetic::fixed});
   });
   EXPECT_EQ(failure.code, "not_integer");
   EXPECT_THAT(failure.message, HasSubstr("'head': the output is float"));
@@ -256,7 +256,7 @@ TEST(CCodeRefusals, TheFixedFormRejectsSumsBeyond32Bits) {
                               .name = "head"})(x));
   const Failure failure = failure_of<UnsupportedError>([&] {
     (void)to_c(fully_quantized(model, 0.03f, 0),
-               {.requantize = Requantize::fixed});
+               {.arithmetic = CArithmetic::fixed});
   });
   EXPECT_THAT(failure.message, HasSubstr("'head': its sums exceed int32"));
 }
@@ -299,8 +299,9 @@ TEST(CCodeOptions, RejectsNamesThatAreNoIdentifiers) {
   EXPECT_EQ(
       failure_of<ValueError>([&] { (void)to_c(model, {.golden = 0}); }).code,
       "out_of_range");
-  EXPECT_EQ(failure_of<ValueError>([] { (void)requantize_named("half"); }).code,
-            "unknown_name");
+  EXPECT_EQ(
+      failure_of<ValueError>([] { (void)c_arithmetic_named("half"); }).code,
+      "unknown_name");
 }
 
 TEST(CCodeRefusals, ListsStepsWithoutACForm) {

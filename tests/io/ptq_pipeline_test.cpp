@@ -56,7 +56,7 @@ TEST_F(KeywordLadder, StopsAtTheFirstStageThatMeetsTheTarget) {
       quant::ptq_pipeline(model, Dataset(words.x, words.labels), 0.5, w4a8());
   EXPECT_TRUE(ladder.met);
   EXPECT_EQ(ladder.stages.size(), 1u);
-  EXPECT_EQ(ladder.kept, "nearest rounding");
+  EXPECT_EQ(ladder.selected, "nearest rounding");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ TEST_F(CCodeTest, TheFixedFormEqualsTheTfliteFile) {
   y = Softmax()(Dense({.units = 10})(y));
   const Model int8 = int8_model(Model(x, y), {.policy = quant::Policy::tflite});
   const TfliteModel file = tflite_from_bytes(to_tflite(int8).bytes);
-  (void)export_c(int8, folder_.path(), {.requantize = Requantize::fixed});
+  (void)export_c(int8, folder_.path(), {.arithmetic = CArithmetic::fixed});
   Tensor samples({20, 9, 7, 3}, DType::i8);
   Rng rng(4);
   for (int8_t& q : samples.data<int8_t>()) {

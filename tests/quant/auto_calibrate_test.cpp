@@ -34,7 +34,7 @@ Dataset labelled(int64_t n, float outlier = 1) {
 }
 
 const CalibrationTrial& kept(const AutoCalibration& result) {
-  return *std::ranges::find(result.trials, result.kept,
+  return *std::ranges::find(result.trials, result.selected,
                             &CalibrationTrial::method);
 }
 
@@ -66,7 +66,7 @@ TEST(CalibrateAuto, KeepsTheBestOutputsWithAndWithoutLabels) {
     for (const CalibrationTrial& trial : result.trials) {
       EXPECT_LE(trial.output_sqnr, kept(result).output_sqnr);
     }
-    found.push_back(result.kept);
+    found.push_back(result.selected);
   }
   EXPECT_EQ(found[0], found[1]);
 }
@@ -117,7 +117,7 @@ TEST(CalibrateAuto, SetsTheScalesOfTheSelectedMethod) {
   const Dataset data = labelled(80);
   const AutoCalibration result =
       auto_calibrate(model, data, {.methods = {{.method = Calibration::mse}}});
-  EXPECT_EQ(result.kept, "mse");
+  EXPECT_EQ(result.selected, "mse");
   Model expected = quantize_model(quickstart());
   calibrate(expected, data.hold_out(0.25).first, {.method = Calibration::mse});
   EXPECT_EQ(scales(model), scales(expected));
@@ -177,7 +177,7 @@ TEST(CalibrateAuto, HasNoScoreWithoutClasses) {
     EXPECT_FALSE(kept(result).score.has_value());
     EXPECT_EQ(result.score_name, "");
     EXPECT_THAT(lines_of(result.to_string()),
-                Contains(StartsWith("> " + result.kept)));
+                Contains(StartsWith("> " + result.selected)));
   }
 }
 
@@ -257,7 +257,7 @@ TEST(CalibrateAuto, ReportsTheLargestLossAndMarksTheSelectedMethod) {
   const auto worst =
       std::ranges::min_element(result.tensors, {}, &TensorCalibration::sqnr);
   EXPECT_THAT(quoted_names(text), ElementsAre(worst->quantizer));
-  EXPECT_THAT(lines_of(text), Contains(StartsWith("> " + result.kept)));
+  EXPECT_THAT(lines_of(text), Contains(StartsWith("> " + result.selected)));
   EXPECT_EQ(result.samples, 60);
   EXPECT_THAT(numbers_in(text), Contains(60));
 }

@@ -36,11 +36,11 @@ TEST(Place, PlacesPointsAtInputsAndKernelsOfConv2DAndDense) {
             "conv2d  input 0  int8 [-128,127] per tensor fixed  P01  "
             "data of Conv2D, from image\n"
             "conv2d  kernel   int8 [-127,127] per channel live  P01  "
-            "weights of Conv2D, INT8 as its data\n"
+            "weights of Conv2D, quantized as its data\n"
             "dense   input 0  int8 [-128,127] per tensor fixed  P01  "
             "data of Dense, from flatten\n"
             "dense   kernel   int8 [-127,127] per channel live  P01  "
-            "weights of Dense, INT8 as its data\n");
+            "weights of Dense, quantized as its data\n");
 }
 
 TEST(Place, NamesGroupsAfterTheTensorsAndTheWeights) {

@@ -280,7 +280,7 @@ TEST(PtqLadder, LeavesTheModelUnchangedAndReturnsTheBestStage) {
       ptq_pipeline(model, samples(40, {4, 5, 3}), 1e6, {.score = next});
   EXPECT_EQ(values_of(model, "conv"), before);
   ASSERT_EQ(ladder.stages.size(), 6u);
-  EXPECT_EQ(ladder.kept, ladder.stages.back().method);
+  EXPECT_EQ(ladder.selected, ladder.stages.back().method);
   EXPECT_FALSE(ladder.met);
   EXPECT_THAT(ladder.to_string(), HasSubstr("target missed"));
 }
@@ -297,16 +297,16 @@ TEST(PtqLadder, SelectsByTheOutputSqnr) {
   ASSERT_GE(found.stages.size(), 6u);
   const auto best =
       std::ranges::max_element(found.stages, {}, &PtqStage::output_sqnr);
-  EXPECT_EQ(found.kept, best->method);
+  EXPECT_EQ(found.selected, best->method);
   EXPECT_GT(best->output_sqnr, found.stages[0].output_sqnr);
   EXPECT_THAT(lines_of(found.to_string()),
-              Contains(StartsWith("> " + found.kept)));
+              Contains(StartsWith("> " + found.selected)));
   EXPECT_FALSE(best->score.has_value());
   // Every label is wrong, so all methods have equal accuracy.
   const Tensor x = plain.batch(0, 80).input();
   const PtqPipeline labelled = ptq_pipeline(
       model, Dataset(x, samples(80, {4, 5, 3}).labels()), {}, options);
-  EXPECT_EQ(labelled.kept, found.kept);
+  EXPECT_EQ(labelled.selected, found.selected);
   EXPECT_TRUE(labelled.float_score.has_value());
 }
 
@@ -319,7 +319,7 @@ TEST(PtqLadder, ChecksATargetByASeparateMetric) {
       ptq_pipeline(all_kinds(), samples(40, {4, 5, 3}), 1, {.check = check});
   EXPECT_TRUE(found.met);
   EXPECT_EQ(found.stages.size(), 3u);  // and the float model
-  EXPECT_EQ(found.kept, found.stages.back().method);
+  EXPECT_EQ(found.selected, found.stages.back().method);
 }
 
 TEST(PtqLadder, DoesNotSplitFewSamples) {
@@ -348,7 +348,7 @@ TEST(PtqLadder, UsesACustomPlacement) {
   const PtqPipeline ladder =
       ptq_pipeline(all_kinds(), samples(40, {4, 5, 3}), 1e6,
                    {.place = by_patterns(ScaleRule::fixed), .score = next});
-  EXPECT_EQ(ladder.kept, "nearest rounding");
+  EXPECT_EQ(ladder.selected, "nearest rounding");
   const Model same =
       by_patterns(ScaleRule::fixed)(fold_batch_norm(all_kinds()));
   EXPECT_EQ(quantizers(ladder.model).size(), quantizers(same).size());

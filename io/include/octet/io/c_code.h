@@ -17,7 +17,7 @@
 namespace octet::io {
 
 /// Arithmetic between the sums of a layer and its INT8 outputs.
-enum class Requantize {
+enum class CArithmetic {
   floating,  ///< float32: bit-identical to the model; needs an FPU to be fast
   /// 32-bit integers: bit-identical to TensorFlow Lite Micro. Needs INT8 values
   /// everywhere, inputs and outputs included.
@@ -25,17 +25,17 @@ enum class Requantize {
 };
 
 /// Returns "float" or "fixed".
-std::string_view to_string(Requantize form);
-/// Returns the form of a name. Throws: ValueError for an unknown name.
-Requantize requantize_named(std::string_view name);
+std::string_view to_string(CArithmetic arithmetic);
+/// Returns the arithmetic of a name. Throws: ValueError for an unknown name.
+CArithmetic c_arithmetic_named(std::string_view name);
 
 /// Options of export_c().
-/// Fields in order: name, requantize, golden
+/// Fields in order: name, arithmetic, golden
 struct COptions {
   /// Prefix of functions and, in capitals, of macros. A C identifier.
   std::string name = "net";
   /// Arithmetic between sums and outputs.
-  Requantize requantize = Requantize::floating;
+  CArithmetic arithmetic = CArithmetic::floating;
   /// Number of inputs in model_test.c, >= 1.
   int64_t golden = 4;
 };

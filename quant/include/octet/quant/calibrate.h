@@ -165,9 +165,9 @@ struct AutoCalibration {
   std::string score_name = {};  ///< "accuracy" or "score", or empty
   /// Score of the float model, as CalibrationTrial::score.
   std::optional<double> float_score = {};
-  std::vector<CalibrationTrial> trials = {};    ///< in the order of `methods`
-  std::string kept = {};                        ///< the selected trial
-  std::vector<UnusualSample> ignored = {};      ///< samples, by position
+  std::vector<CalibrationTrial> trials = {};  ///< in the order of `methods`
+  std::string selected = {};                  ///< method of the selected trial
+  std::vector<UnusualSample> ignored = {};    ///< samples, by position
   std::vector<TensorCalibration> tensors = {};  ///< in the model's order
 
   /// Returns a one-sentence summary; the trials, the selected trial marked; the

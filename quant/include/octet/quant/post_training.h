@@ -230,7 +230,7 @@ struct PtqPipeline {
   /// less the accepted drop.
   std::optional<double> target = {};
   std::vector<PtqStage> stages = {};  ///< stages, in order
-  std::string kept = {};              ///< method of the best stage
+  std::string selected = {};          ///< method of the best stage
   bool met = false;      ///< the best stage meets the target, if any
   int64_t held_out = 0;  ///< held-out samples
 
