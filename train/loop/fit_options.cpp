@@ -209,7 +209,7 @@ void warn_of_missing_classes(const DataSplit& data) {
        fmt::format(
            "validation data lacks {} classes of the training data, first class "
            "{}. Hint: use data.hold_out(0.1, {{.stratified = true}}), or "
-           "use data.shuffled(seed) with validation_split",
+           "data.shuffled(seed) with validation_split",
            missing.size(), missing[0]));
 }
 
