@@ -1,5 +1,5 @@
-// Threads of parallel_for(): those of TBB (thread_pool_tbb.cpp), or in
-// libraries that do not link it, Octet's (thread_pool.cpp).
+// Threads of parallel_for(): TBB's (thread_pool_tbb.cpp), or in libraries that
+// do not link TBB, Octet's (thread_pool.cpp).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class ThreadPool {
  public:
   using Task = void (*)(const void* body, int64_t index);
 
-  /// Number of threads, including the one that runs a loop.
+  /// Number of threads, including the thread that runs a loop.
   explicit ThreadPool(int threads);
   ~ThreadPool();
 

@@ -13,7 +13,7 @@ namespace octet::quant {
 
 /// Bins have equal width, a power of two, so that the largest magnitude falls
 /// into their upper half. When it grows, pairs of bins are merged. The counts
-/// therefore equal those of a histogram with a known maximum, independent of
+/// therefore equal the counts with a maximum known in advance, independent of
 /// the order and batching of values.
 class MagnitudeHistogram {
  public:

@@ -196,8 +196,8 @@ PendingGradients& Engine::pending_gradients(Node& node) {
   return leaf ? of_leaves_[&node] : node.pending_gradients;
 }
 
-// A leaf whose value other tensors share, such as those saved by ops, arrives
-// in its turn: last.
+// A leaf whose value is shared, for example with a tensor saved by an op,
+// arrives in its turn: last.
 void Engine::arrive_early() {
   std::erase_if(complete_, [&](Leaf* leaf) {
     if (receiver_ != nullptr && leaf->value.is_shared()) return false;

@@ -16,8 +16,8 @@ namespace {
 using Kind = ScoreOp::Kind;
 
 // Returns the layout of an operand that is broadcast to `shape`: the rows of
-// its last axis, in order, are those of `heads` matrices. Empty if the rows of
-// a matrix are not equally spaced.
+// its last axis, in order, are the rows of `heads` matrices. Empty if the rows
+// of a matrix are not equally spaced.
 std::optional<MatrixLayout> layout_of(const AxisStrides& s, const Shape& shape,
                                       int64_t heads, int64_t rows) {
   const auto stride = [&](int axis) {

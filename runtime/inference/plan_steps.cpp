@@ -72,9 +72,9 @@ Access access_of(const Step& step) {
           evaluate.output};
 }
 
-// Returns the order in which evaluations precede those that read their results,
-// otherwise the given order. Copies of the parts of a concatenation are planned
-// last.
+// Returns the order in which evaluations precede the consumers of their
+// results, otherwise the given order. Copies of the parts of a concatenation
+// are planned last.
 std::vector<size_t> in_order(const std::vector<Step>& steps,
                              const Program::Plan& plan) {
   std::unordered_map<int, std::vector<size_t>> writers;

@@ -42,8 +42,8 @@ void add_over_parts(std::initializer_list<std::vector<double>*> lists) {
 //   a * (g - mean(g) - zhat * mean(g*zhat)),  zhat = (z - mean) * rstd,
 // delivered deferred, as ca*g + cb*z + cc per channel.
 // Source: Ioffe and Szegedy, "Batch Normalization", ICML 2015, section 3.
-// In a sharded batch, the statistics and both means are those of the whole
-// batch; the gradients of gamma and beta are per shard.
+// In a sharded batch, the statistics and both means are of the whole batch;
+// the gradients of gamma and beta are per shard.
 struct BatchNormNode final : Node {
   using Node::Node;
 

@@ -37,7 +37,7 @@ NamedTensors checked_values(std::string_view subject, const Model& model,
 
 /// Returns the values by name.
 NamedTensors tensors_of(const KeptParameters& kept);
-/// Replaces the values by those of tensors_of().
+/// Replaces the values by a result of tensors_of().
 /// Throws: ValueError of `subject` if a parameter has no value.
 void read_tensors(std::string_view subject, const NamedTensors& tensors,
                   KeptParameters& kept);

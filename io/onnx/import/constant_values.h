@@ -11,12 +11,12 @@ namespace octet::io::importing {
 
 /// Returns a constant in the order of a sample of `axes`, the axes of `beside`,
 /// with which it must broadcast. A constant of a file with a fixed batch that
-/// is equal for all samples is reduced to one. Throws: UnsupportedError for a
-/// constant that differs between samples.
+/// is equal for all samples is reduced to a single sample. Throws:
+/// UnsupportedError for a constant that differs between samples.
 Tensor aligned(const Conversion& c, const Tensor& numbers,
                const ImportedValue& beside, const LayerAxes& axes);
 
-/// Adds a layer with float32 or bool numbers, which are those of each sample.
+/// Adds a layer with the float32 or bool values of a sample, the same for all.
 Operand constant_operand(Conversion& c, const Tensor& sample,
                          const char* suffix);
 

@@ -39,7 +39,7 @@ struct LayoutOperand {
   /// Number of quantizers that precede the Transpose or Reshape of a layer. The
   /// others follow it.
   size_t leading = 0;
-  /// Whether scales vary along an axis: those of a constant without steps.
+  /// Whether scales vary along an axis, as in a constant without steps.
   bool per_channel = false;
 };
 
@@ -70,7 +70,7 @@ struct LayoutNode {
 /// A value of the original graph, in its original order.
 struct LayoutValue {
   std::optional<std::vector<Dim>> dims = {};  ///< nothing if a size is unknown
-  std::vector<Dim> features = {};             ///< those of the producer
+  std::vector<Dim> features = {};             ///< the producer's features
   int producer = -1;  ///< index in nodes(); -1 for fixed inputs and constants
   bool is_constant = false;
   /// Consumers, also behind rearrangements: indices of node and input.

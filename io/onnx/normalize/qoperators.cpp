@@ -35,7 +35,7 @@ struct FloatForm {
   int bias = -1;   ///< int32, with the product of both operands' scales
 };
 
-/// Inputs and attributes are those of ONNX Runtime, docs/ContribOperators.md.
+/// Inputs and attributes as in ONNX Runtime, docs/ContribOperators.md.
 std::optional<FloatForm> form_of(const onnx::NodeProto& node) {
   const std::string& op = node.op_type();
   if (is_standard_domain(node.domain())) {

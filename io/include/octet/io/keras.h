@@ -24,7 +24,7 @@ namespace octet::io {
 using KerasLayerFactory =
     std::function<std::shared_ptr<Layer>(const Config& config)>;
 
-/// How layers of a file are matched with those of a model.
+/// How layers of a file are matched with a model's layers.
 enum class KerasMatch {
   by_name,   ///< layers of equal names
   by_order,  ///< among layers with weights, as in Keras
@@ -78,7 +78,7 @@ Model load_keras(const std::filesystem::path& path,
 /// weights alone, or from a .weights.h5 of Keras 3. All names, counts, shapes
 /// and values are checked before any is assigned. Layers of a float model match
 /// "quant_<name>", and vice versa. Ranges of the toolkit set the scales of
-/// quantizers, except of those derived from weights.
+/// quantizers, except of quantizers with scales from the weights.
 /// Throws: as load_keras(); FormatError naming the layers or quantizers that
 /// file or model lacks.
 void load_keras_weights(Model& model, const std::filesystem::path& path,

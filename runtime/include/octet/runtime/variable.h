@@ -189,9 +189,9 @@ using Vjp = std::function<std::vector<Tensor>(const Tensor& gradient)>;
 /// input was written in between. Throws: ValueError for an empty output.
 Variable record(std::string_view name, std::vector<Variable> inputs,
                 Tensor output, Vjp vjp);
-/// Records an op whose `vjp` uses only the tensors `kept`. Throws: as above.
+/// Records an op whose `vjp` uses only the tensors `saved`. Throws: as above.
 Variable record(std::string_view name, std::vector<Variable> inputs,
-                Tensor output, std::vector<Tensor> kept, Vjp vjp);
+                Tensor output, std::vector<Tensor> saved, Vjp vjp);
 
 /// Whether this thread records ops.
 bool grad_enabled();

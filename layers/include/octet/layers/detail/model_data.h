@@ -1,4 +1,4 @@
-// Matches the inputs of a data set to those of a model.
+// Matches the inputs of a data set to a model's inputs.
 #pragma once
 
 #include <string>

@@ -29,7 +29,7 @@ class ProgramCapture {
   /// Shapes: [N, ...]; the result [1, ...] has undefined contents.
   Variable input(const Shape& shape);
   /// Captures `function`. Its ops become steps, with fused pointwise
-  /// expressions. If it contains ops of other kinds, such as those of record(),
+  /// expressions. If it contains ops of other kinds, as record() adds,
   /// it becomes a single step as a whole, which calls the function that
   /// `lasting` returns.
   /// Throws: UnsupportedError if the first axis of the output is not the batch,
