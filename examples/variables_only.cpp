@@ -87,7 +87,7 @@ int main() try {
       p.zero_grad();
     }
     if (step % 300 == 0) {
-      std::cout << "step " << step << "  loss " << loss.value().item() << '\n';
+      std::cout << "step " << step << "  loss " << loss.item() << '\n';
     }
   }
   const double right = accuracy(network, spirals(2000, Rng(3)));

@@ -19,13 +19,6 @@ namespace {
 // Batch size for reading labels.
 constexpr int64_t kLabelsRead = 256;
 
-/// [n] followed by the dimensions of a sample.
-Shape batch_shape(int64_t n, const Shape& sample) {
-  std::vector<int64_t> dims{n};
-  dims.insert(dims.end(), sample.dims().begin(), sample.dims().end());
-  return Shape(std::span<const int64_t>(dims));
-}
-
 void check_read(std::string_view what, const Tensor& got, const Shape& shape,
                 DType type) {
   if (got.empty() || got.dtype() != type || got.shape() != shape) {
@@ -45,8 +38,7 @@ void check_all(std::string_view what, const std::vector<Tensor>& got,
                                  got.size(), what, specs.size()));
   }
   for (size_t i = 0; i < got.size(); ++i) {
-    check_read(what, got[i], batch_shape(count, specs[i].shape),
-               specs[i].dtype);
+    check_read(what, got[i], specs[i].batch_shape(count), specs[i].dtype);
   }
 }
 
@@ -70,6 +62,12 @@ TensorSpec only(std::string_view what, const std::vector<TensorSpec>& specs) {
 }
 
 }  // namespace
+
+Shape TensorSpec::batch_shape(int64_t n) const {
+  std::vector<int64_t> dims{n};
+  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
+  return Shape(std::span<const int64_t>(dims));
+}
 
 Dataset::Dataset(std::shared_ptr<const SampleSource> source)
     : source_(std::move(source)), count_(0) {
@@ -181,7 +179,7 @@ Dataset Dataset::at(std::span<const int64_t> indices) const {
 Tensor Dataset::labels() const {
   const TensorSpec spec = only("label", label_specs());
   if (labels_known()) return known_labels()[0];
-  Tensor all(batch_shape(count_, spec.shape), spec.dtype);
+  Tensor all(spec.batch_shape(count_), spec.dtype);
   for (int64_t first = 0; first < count_; first += kLabelsRead) {
     const int64_t count = std::min(kLabelsRead, count_ - first);
     const Tensor part = batch(first, count).label();

@@ -90,6 +90,12 @@ TEST(Dataset, AcceptsScalarSamples) {
   EXPECT_EQ(values(batch.input()), (std::vector<float>{6, 7}));
 }
 
+TEST(TensorSpec, ReturnsTheShapeOfABatch) {
+  EXPECT_EQ((TensorSpec{.shape = {8, 8, 1}}.batch_shape(3)),
+            Shape({3, 8, 8, 1}));
+  EXPECT_EQ(TensorSpec{}.batch_shape(2), Shape({2}));
+}
+
 TEST(Dataset, ReturnsABatchThatMayBeModified) {
   const Dataset data = counting(2);
   Batch first = data.batch(0, 2);

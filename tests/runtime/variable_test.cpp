@@ -33,6 +33,16 @@ Variable product(const Variable& x, const Variable& y) {
                 });
 }
 
+TEST(Variable, ReturnsTheValueOfASingleElement) {
+  EXPECT_EQ(sum(parameter({1, 2})).item(), 3);
+  EXPECT_EQ(failure_of<ShapeError>([] {
+              (void)parameter({1, 2}).item();
+            }).code,
+            failure_of<ShapeError>([] {
+              (void)Tensor::of<float>({2}, {1, 2}).item();
+            }).code);
+}
+
 TEST(Variable, AccumulatesGradientsOverCalls) {
   const Variable x = parameter({1, 2});
   EXPECT_TRUE(x.grad().empty());

@@ -50,6 +50,9 @@ struct TensorSpec {
   DType dtype = DType::f32;  ///< element type: f32, or i64 for class indices
   std::string name = {};     ///< model input or output; "": matched by position
 
+  /// Shape of a tensor of n samples: [n, ...]. Throws: ShapeError for rank 8.
+  Shape batch_shape(int64_t n) const;
+
   bool operator==(const TensorSpec&) const = default;
 };
 

@@ -97,6 +97,9 @@ class [[nodiscard]] Variable {
   /// shares the elements.
   const Tensor& value() const&;
   Tensor value() &&;
+  /// The value of a one-element f32 Variable, such as a loss.
+  /// Throws: as Tensor::item().
+  float item() const { return value().item(); }
   /// Whether backward() computes a gradient for it or a leaf it depends on.
   bool requires_grad() const;
   /// Sets whether backward() computes a gradient for this leaf; if not, clears
