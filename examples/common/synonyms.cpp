@@ -60,7 +60,7 @@ constexpr std::span<const std::string_view> kOptions[] = {
     kData,       kOutput,     kRate,       kBatch,          kEpochs,
     kThreads,    kSamples,    kMethod,     kOptimizer,      kReference,
     kInputShape, kValidation, kArithmetic, kDropQuantizers, kSymmetric,
-    kPipeline,   kLastEpoch};
+    kPipeline,   kLastEpoch,  kUnfused};
 
 const CLI::Option* option_folded(const CLI::App& command,
                                  std::string_view folded) {
