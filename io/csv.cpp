@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
@@ -12,6 +11,8 @@
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
+
+#include "csv_cells.h"
 
 namespace octet::io {
 
@@ -113,29 +114,12 @@ class Parser {
   csv_parser parser_;
 };
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t\r\n";
-  const size_t first = text.find_first_not_of(kSpaces);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
-}
-
 /// Whether a cell is empty or a common missing-value marker of pandas.
 bool is_missing(std::string_view text) {
   for (const char* word : {"", "NA", "N/A", "NaN", "nan", "null", "NULL"}) {
     if (text == word) return true;
   }
   return false;
-}
-
-template <class Number>
-std::optional<Number> number_in(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  Number value{};
-  const char* const end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || last != end) return std::nullopt;
-  return value;
 }
 
 std::string hint_for(std::string_view text) {
@@ -218,6 +202,10 @@ CsvTable load_csv(const std::filesystem::path& path,
   // UTF-8 byte order mark.
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
   if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    throw FormatError("unsupported_format", path.string(),
+                      "text is UTF-16. Hint: save it as UTF-8");
+  }
   CellTable rows = Parser(options.separator).parse(path.string(), text);
   check_widths(path.string(), rows);
 

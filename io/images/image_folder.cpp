@@ -182,6 +182,12 @@ Listing list_files(const fs::path& folder,
     if (names.empty()) {
       labels.push_back(static_cast<int64_t>(i));
       listing.classes.push_back(inner.filename().string());
+      if (!is_utf8(listing.classes.back())) {
+        throw FormatError("invalid_value", folder.string(),
+                          fmt::format("folder name '{}' is not UTF-8. Hint: "
+                                      "rename it",
+                                      printable(listing.classes.back(), 80)));
+      }
     }
     listing.files.insert(listing.files.end(), contents.images.begin(),
                          contents.images.end());

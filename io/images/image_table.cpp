@@ -1,14 +1,12 @@
 // Images listed in a CSV file.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,8 +18,10 @@
 #include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>
 
+#include "csv_cells.h"
 #include "image_files.h"
 #include "open_images.h"
+#include "repeated_images.h"
 
 namespace octet::io {
 namespace {
@@ -36,23 +36,6 @@ constexpr std::array<std::string_view, 3> kLabelColumns = {"label", "class",
                                                            "target"};
 constexpr std::array<std::string_view, 1> kWeightColumns = {"sampleweight"};
 constexpr std::array<std::string_view, 1> kSplitColumns = {"split"};
-
-std::string_view cell_text(std::string_view cell) {
-  constexpr std::string_view kSpaces = " \t\r\n";
-  const size_t first = cell.find_first_not_of(kSpaces);
-  if (first == std::string_view::npos) return {};
-  return cell.substr(first, cell.find_last_not_of(kSpaces) - first + 1);
-}
-
-/// Returns a finite or infinite number if the whole text is one.
-std::optional<double> cell_number(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || last != end) return std::nullopt;
-  return value;
-}
 
 /// Reads the columns of a table of images.
 class ImageRows {
@@ -75,7 +58,7 @@ class ImageRows {
   const ImageColumns& columns() const { return columns_; }
   int64_t size() const { return table_.rows(); }
   std::string text(int64_t row, const std::string& column) const {
-    return std::string(cell_text(table_.text(row, column)));
+    return std::string(trimmed(table_.text(row, column)));
   }
 
   /// Returns the image files.
@@ -104,7 +87,13 @@ class ImageRows {
     for (int64_t row = 0; row < size(); ++row) {
       texts.push_back(text(row, columns_.label));
       if (texts.back().empty()) refuse(row, "missing_value", "no label");
-      const std::optional<double> value = cell_number(texts.back());
+      if (!is_utf8(texts.back())) {
+        refuse(row, "invalid_value",
+               fmt::format("label '{}' is not UTF-8. Hint: save the table as "
+                           "UTF-8",
+                           printable(texts.back(), 80)));
+      }
+      const std::optional<double> value = number_in<double>(texts.back());
       numbers = numbers && value.has_value();
       integers = integers && value && std::trunc(*value) == *value;
     }
@@ -118,12 +107,12 @@ class ImageRows {
     return {integers ? class_indices(texts) : targets(texts), {}};
   }
 
-  /// Returns the weights of all rows.
-  std::vector<float> weights() const {
+  /// Returns the weights of all rows. Some of the training part must not be 0.
+  std::vector<float> weights(const std::vector<int64_t>& train) const {
     std::vector<float> weights;
     for (int64_t row = 0; row < size(); ++row) {
       const std::string text = this->text(row, columns_.weight);
-      const std::optional<double> value = cell_number(text);
+      const std::optional<double> value = number_in<double>(text);
       weights.push_back(static_cast<float>(value.value_or(-1)));
       if (!std::isfinite(weights.back()) || weights.back() < 0) {
         refuse(row, "out_of_range",
@@ -131,10 +120,13 @@ class ImageRows {
                            printable(text, 40)));
       }
     }
-    if (std::ranges::all_of(weights, [](float w) { return w == 0; })) {
-      throw FormatError(
-          "invalid_value", path_.string(),
-          fmt::format("all weights in column '{}' are 0", columns_.weight));
+    if (std::ranges::all_of(train, [&](int64_t row) {
+          return weights[static_cast<size_t>(row)] == 0;
+        })) {
+      throw FormatError("invalid_value", path_.string(),
+                        fmt::format("all weights of training samples in column "
+                                    "'{}' are 0",
+                                    columns_.weight));
     }
     return weights;
   }
@@ -262,7 +254,7 @@ class ImageRows {
     Tensor labels({size()}, DType::i64);
     const auto to = labels.data<int64_t>();
     for (int64_t row = 0; row < size(); ++row) {
-      const double value = *cell_number(texts[static_cast<size_t>(row)]);
+      const double value = *number_in<double>(texts[static_cast<size_t>(row)]);
       if (!(value >= 0 && value < kMost)) {
         refuse(row, "out_of_range",
                fmt::format("label {} must be a class index from 0",
@@ -276,8 +268,8 @@ class ImageRows {
   Tensor targets(const std::vector<std::string>& texts) const {
     Tensor labels({size()});
     for (int64_t row = 0; row < size(); ++row) {
-      const auto value =
-          static_cast<float>(*cell_number(texts[static_cast<size_t>(row)]));
+      const auto value = static_cast<float>(
+          *number_in<double>(texts[static_cast<size_t>(row)]));
       if (!std::isfinite(value)) {
         refuse(row, "out_of_range", "label must be a finite number");
       }
@@ -291,27 +283,6 @@ class ImageRows {
   const CsvTable table_;
   ImageColumns columns_;
 };
-
-/// Warns of an image in both parts, whose accuracy would be too high.
-void warn_of_leakage(const fs::path& path, const std::vector<fs::path>& files,
-                     const std::vector<int64_t>& train,
-                     const std::vector<int64_t>& test) {
-  std::set<fs::path> trained;
-  for (const int64_t row : train) {
-    trained.insert(files[static_cast<size_t>(row)].lexically_normal());
-  }
-  std::vector<std::string> common;
-  for (const int64_t row : test) {
-    const fs::path file = files[static_cast<size_t>(row)].lexically_normal();
-    if (trained.contains(file)) common.push_back(file.string());
-  }
-  if (common.empty()) return;
-  warn("duplicate_name", path.string(),
-       fmt::format("{} images are in the training and in the test part, the "
-                   "first: '{}'. Hint: remove them from one part, or the "
-                   "accuracy is too high",
-                   common.size(), common[0]));
-}
 
 /// Returns the rows whose files were read: `files` without the skipped files.
 std::vector<int64_t> rows_read(const std::vector<fs::path>& all,
@@ -346,14 +317,14 @@ ImageTable load_image_table(const fs::path& path,
   const ImageRows rows(path, options);
   const std::vector<fs::path> files = rows.files();
   const auto [train, test] = rows.parts();
-  warn_of_leakage(path, files, train, test);
   Tensor labels;
   std::vector<std::string> classes;
   if (!rows.columns().label.empty()) {
     std::tie(labels, classes) = rows.labels();
   }
+  warn_of_repetition(path, files, labels, train, test);
   std::vector<float> weights;
-  if (!rows.columns().weight.empty()) weights = rows.weights();
+  if (!rows.columns().weight.empty()) weights = rows.weights(train);
 
   const auto load = [&](std::vector<int64_t> part) {
     if (options.images.shuffle) {

@@ -144,6 +144,10 @@ TEST_F(Csv, RejectsInvalidTables) {
   EXPECT_EQ(refusal("a,\n1,2\n"), (Failure{"duplicate_name", path()}));
   EXPECT_EQ(refusal("a\nx\"y\n"), (Failure{"malformed_file", path()}));
   EXPECT_EQ(refusal("a\n\"open\n"), (Failure{"malformed_file", path()}));
+  for (const std::string mark : {"\xFF\xFE", "\xFE\xFF"}) {
+    EXPECT_EQ(refusal(mark + "a,b\n1,2\n"),
+              (Failure{"unsupported_format", path()}));
+  }
   for (const char separator : {'"', ' ', '\n', '\0'}) {
     EXPECT_THROW((void)load("a\n1\n", {.separator = separator}), ValueError);
   }

@@ -166,6 +166,14 @@ TEST_F(LoadImageFolder, NamesTheUnreadableFile) {
             (Failure{"malformed_file", "PNG image"}));
 }
 
+TEST_F(LoadImageFolder, RejectsNamesInOtherEncodings) {
+  put_two_classes();
+  put_file("sch\xF6n/a.png", png_bytes({}, {51}));
+  EXPECT_EQ(
+      failure_of<FormatError>([&] { (void)load_image_folder(folder_.path()); }),
+      (Failure{"invalid_value", folder_.path().string()}));
+}
+
 TEST_F(LoadImageFolder, RejectsAFolderWithoutClasses) {
   EXPECT_EQ(failure_of<FormatError>([&] { load_image_folder(folder_.path()); }),
             (Failure{"malformed_file", folder_.path().string()}));

@@ -181,6 +181,9 @@ TEST_F(ImageTables, NameTheLineOfAnError) {
             "unknown_name");
   EXPECT_EQ(refusal("path,label\nimages/1.png,0\nimages/1.png,-1\n", "line 3"),
             "out_of_range");
+  EXPECT_EQ(refusal("path,label\nimages/1.png,a\nimages/2.png,sch\xF6n\n",
+                    "line 3: label 'sch?n'"),
+            "invalid_value");
   EXPECT_EQ(refusal("path,label,split\nimages/1.png,0,train\n"
                     "images/1.png,1,trian\n",
                     "line 3: part 'trian'"),
@@ -200,6 +203,10 @@ TEST_F(ImageTables, RejectOtherTables) {
             "missing_value");
   EXPECT_EQ(refusal("path,label,sample_weight\nimages/1.png,0,0\n", "0"),
             "invalid_value");
+  EXPECT_EQ(refusal("path,label,sample_weight,split\nimages/1.png,0,0,train\n"
+                    "images/2.png,0,1,test\n",
+                    "0"),
+            "invalid_value");
 }
 
 TEST_F(ImageTables, WarnOfImagesInBothParts) {
@@ -208,6 +215,21 @@ TEST_F(ImageTables, WarnOfImagesInBothParts) {
       "1.png,0,test\n");
   EXPECT_THAT(warnings_.messages,
               ElementsAre(Failure{"duplicate_name", csv().string()}));
+}
+
+TEST_F(ImageTables, WarnOfRepeatedImages) {
+  const std::string rows =
+      "path,label,split\nimages/1.png,0,train\nimages/../images/1.png,";
+  (void)load(rows + "0,train\n");
+  ASSERT_THAT(warnings_.messages,
+              ElementsAre(Failure{"duplicate_name", csv().string()}));
+  EXPECT_THAT(warnings_.messages[0].message, HasSubstr("more than once: 1"));
+  // The parts do not depend on chance, so that a repetition is a weight.
+  (void)load(rows + "0,train\nimages/2.png,0,test\n");
+  EXPECT_EQ(warnings_.messages.size(), 1u);
+  (void)load(rows + "1,train\nimages/2.png,0,test\n");
+  ASSERT_EQ(warnings_.messages.size(), 2u);
+  EXPECT_THAT(warnings_.messages[1].message, HasSubstr("another label: 1"));
 }
 
 TEST_F(ImageTables, PreferTheTestPart) {

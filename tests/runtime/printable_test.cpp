@@ -54,6 +54,14 @@ TEST(Printable, TruncatesBetweenCharacters) {
   EXPECT_EQ(printable("", 0), "");
 }
 
+TEST(IsUtf8, RejectsOtherEncodings) {
+  EXPECT_TRUE(is_utf8(""));
+  EXPECT_TRUE(is_utf8("a\x1b\xc3\xa9\xf0\x9f\x98\x80"));
+  for (const char* text : {"sch\xf6n", "\xc3", "\xc0\xaf", "\xed\xa0\x80"}) {
+    EXPECT_FALSE(is_utf8(text)) << printable(text);
+  }
+}
+
 TEST(PrintableLines, PreservesLinesAndTabs) {
   EXPECT_EQ(printable_lines("a\tb\nc\r\x1b"), "a\tb\nc??");
 }

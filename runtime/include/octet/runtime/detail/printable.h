@@ -18,4 +18,7 @@ std::string printable(std::string_view text, size_t longest = 200);
 /// Sanitizes text of several lines; newlines and tabs stay. Not truncated.
 std::string printable_lines(std::string_view text);
 
+/// Whether the text is valid UTF-8.
+bool is_utf8(std::string_view text);
+
 }  // namespace octet
