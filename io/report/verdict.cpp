@@ -14,6 +14,7 @@ namespace octet::io {
 namespace {
 
 constexpr double kGoodShare = 0.99, kFairShare = 0.97;
+constexpr int64_t kFewestSamples = 30;            // of a verdict by accuracy
 constexpr double kGoodSqnr = 30, kFairSqnr = 20;  // dB
 
 VerdictLevel level_of(double value, double good, double fair) {
@@ -24,6 +25,12 @@ VerdictLevel level_of(double value, double good, double fair) {
 
 std::string on_samples(int64_t samples) {
   return samples == 0 ? "" : " on " + count_text(samples, "sample");
+}
+
+/// Returns no verdict for few samples.
+Verdict unless_few(int64_t samples, Verdict verdict) {
+  if (samples == 0 || samples >= kFewestSamples) return verdict;
+  return {VerdictLevel::open, verdict.text + ", too few for a verdict"};
 }
 
 /// Whether an accuracy is at most 1.5 times that of a random guess.
@@ -68,10 +75,12 @@ Verdict by_comparison(const Report& report) {
   const std::string samples = on_samples(comparison.samples);
   const double sqnr = comparison.output_sqnr();
   if (comparison.agreement) {
-    return {level_of(*comparison.agreement, kGoodShare, kFairShare),
-            fmt::format("{} agrees with {} in {:.2f} % of the predictions{}",
-                        report.model, report.reference,
-                        100 * *comparison.agreement, samples)};
+    return unless_few(
+        comparison.samples,
+        {level_of(*comparison.agreement, kGoodShare, kFairShare),
+         fmt::format("{} agrees with {} in {:.2f} % of the predictions{}",
+                     report.model, report.reference,
+                     100 * *comparison.agreement, samples)});
   }
   return {level_of(sqnr, kGoodSqnr, kFairSqnr),
           std::isinf(sqnr) && sqnr > 0
@@ -86,7 +95,7 @@ Verdict by_outputs(const Report& report) {
       std::ranges::find_if(report.scores, &ReportScore::is_share);
   const bool compared = report.comparison.has_value();
   if (share != report.scores.end() && (share->reference || !compared)) {
-    return by_score(report, *share);
+    return unless_few(report.score_samples, by_score(report, *share));
   }
   if (compared) return by_comparison(report);
   return {VerdictLevel::open,
@@ -133,6 +142,11 @@ Verdict verdict_of(const Report& report) {
                         ? level
                         : std::max(verdict.level, level);
   };
+  for (const ReportScore& score : report.scores) {
+    if (std::isfinite(score.model)) continue;
+    at_best(VerdictLevel::poor);
+    verdict.text += fmt::format("; the {} is {}", score.name, score.model);
+  }
   verdict.text += gains(report);
   if (report.findings && !report.findings->empty()) {
     at_best(VerdictLevel::fair);

@@ -61,13 +61,30 @@ TEST(ReportPage, DoesNotJudgeByARandomGuess) {
                     HasSubstr("no better than a random guess")));
 }
 
+TEST(ReportPage, DoesNotJudgeByFewSamples) {
+  Report report = report_of(80);
+  report.score_samples = 29;
+  EXPECT_THAT(to_html(report), AllOf(HasSubstr("\"verdict open\""),
+                                     HasSubstr("29 samples, too few")));
+  report.score_samples = 30;
+  EXPECT_THAT(to_html(report), HasSubstr("\"verdict good\""));
+}
+
+TEST(ReportPage, DoesNotPraiseNanOutputs) {
+  Report report = report_of(80);
+  report.scores.push_back({"loss", NAN, NAN});
+  EXPECT_THAT(to_html(report), AllOf(HasSubstr("\"verdict poor\""),
+                                     HasSubstr("; the loss is nan")));
+}
+
 TEST(ReportPage, JudgesByOutputsWithoutLabels) {
   Report report{.title = "a.onnx", .model = "a.onnx"};
   EXPECT_THAT(to_html(report), HasSubstr("compared with no other model"));
-  report.comparison = ModelComparison{.samples = 1, .agreement = 0.98};
-  EXPECT_THAT(to_html(report),
-              HasSubstr("\"verdict fair\"><b>Fair:</b>a.onnx agrees with "
-                        "reference in 98.00 % of the predictions on 1 sample"));
+  report.comparison = ModelComparison{.samples = 64, .agreement = 0.98};
+  EXPECT_THAT(
+      to_html(report),
+      HasSubstr("\"verdict fair\"><b>Fair:</b>a.onnx agrees with "
+                "reference in 98.00 % of the predictions on 64 samples"));
   report.comparison->agreement.reset();
   ValueDifference output{.name = "y", .op = "Dense", .is_output = true};
   for (const auto& [noise, level] :
