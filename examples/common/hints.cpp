@@ -57,7 +57,8 @@ constexpr HintRule kRules[] = {
     {"", "scale_rate", kSmallerRate},
     {"", ".resume", "add --resume to continue it, or choose another folder"},
     {"", "io::checkpoint_folder", "add --checkpoint DIR"},
-    {"", "data.hold_out(", "--validation 0.1 holds out samples of all classes"},
+    {"", "data.hold_out(",
+     "--validation 0.2 holds out samples of all classes with 5 or more"},
     {"", "one_hot(", "use --loss cross_entropy"},
     {"", "for_model(", "assign the loss with --loss NAME=LOSS"},
 };

@@ -228,6 +228,10 @@ TEST(FitValidation, WarnsOfMissingClasses) {
       sorted().hold_out(0.25, {.stratified = true});
   fit(model, training, {.validation = &validation});
   EXPECT_EQ(kept.messages.size(), 1u);
+  // Each part lacks the class of the other.
+  const Dataset second = sorted().drop(20);
+  fit(model, sorted().take(20), {.validation = &second});
+  EXPECT_EQ(kept.messages.size(), 3u);
 }
 
 }  // namespace

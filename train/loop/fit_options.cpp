@@ -199,18 +199,23 @@ void check_options(const Model& model, const FitOptions& options) {
   }
 }
 
-/// Missing classes are trained but not measured, so early stopping selects by
-/// the other classes.
+/// Classes without validation samples are not measured, so early stopping
+/// selects by the others. Classes without training samples are not learned.
 void warn_of_missing_classes(const DataSplit& data) {
-  const std::vector<int64_t> missing =
-      missing_classes(*data.validation, data.training);
-  if (missing.empty()) return;
-  warn("missing_classes", "fit",
-       fmt::format(
-           "validation data lacks {} classes of the training data, first class "
-           "{}. Hint: use data.hold_out(0.1, {{.stratified = true}}), or "
-           "data.shuffled(seed) with validation_split",
-           missing.size(), missing[0]));
+  const auto report = [](std::string_view part, std::string_view other,
+                         const std::vector<int64_t>& missing) {
+    if (missing.empty()) return;
+    warn("missing_classes", "fit",
+         fmt::format("classes of the {} data without samples in the {} data: "
+                     "{}, the first {}. Hint: use data.hold_out(0.1, "
+                     "{{.stratified = true}}), or data.shuffled(seed) with "
+                     "validation_split",
+                     other, part, missing.size(), missing[0]));
+  };
+  report("validation", "training",
+         missing_classes(*data.validation, data.training));
+  report("training", "validation",
+         missing_classes(data.training, *data.validation));
 }
 
 /// Whether the layer is a BatchNormalization, float or quantized.
