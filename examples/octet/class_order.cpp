@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -209,6 +211,39 @@ void warn_of_class_order(std::string_view command, const Model& model,
   }
   check_order(command, train::confusion_matrix(model, data.sample(kSamples)),
               opened);
+}
+
+void check_trained_classes(const Model& model, const Dataset& training,
+                           const io::OpenedData& opened) {
+  if (model.outputs().size() != 1 || training.label_specs().size() != 1 ||
+      training.label_type() != DType::i64 ||
+      training.label_shape().rank() != 0) {
+    return;
+  }
+  const Tensor labels = training.labels();
+  const auto values = std::as_const(labels).data<int64_t>();
+  const std::set<int64_t> classes(values.begin(), values.end());
+  if (classes.size() == 1) {
+    throw ValueError(
+        "missing_classes", "--data",
+        fmt::format("all training samples have the same class, {}. Hint: a "
+                    "classifier needs samples of two or more classes",
+                    label_text(opened, static_cast<size_t>(*classes.begin()))));
+  }
+  // Classes with names were listed or reported as missing.
+  const int64_t outputs = model.outputs()[0].shape()[-1];
+  if (!opened.classes.empty() || outputs == 1) return;
+  int64_t without = 0, first = -1;
+  for (int64_t i = outputs - 1; i >= 0; --i) {
+    if (classes.contains(i)) continue;
+    ++without;
+    first = i;
+  }
+  if (without == 0) return;
+  warn("missing_classes", "--data",
+       fmt::format("outputs without training samples: {} of {}, the first {}. "
+                   "Hint: labels count from 0, without gaps",
+                   without, outputs, first));
 }
 
 }  // namespace octet::program

@@ -34,4 +34,10 @@ void warn_of_class_order(std::string_view command, const Model& model,
                          const Dataset& data, const io::OpenedData& opened,
                          double accuracy);
 
+/// Warns of outputs of a new classifier without training samples, if labels are
+/// numbers.
+/// Throws: ValueError if all training samples have the same class.
+void check_trained_classes(const Model& model, const Dataset& training,
+                           const io::OpenedData& opened);
+
 }  // namespace octet::program

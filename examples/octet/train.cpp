@@ -245,7 +245,7 @@ std::string write_model(const TrainOptions& o, const Model& model,
 
 /// Warns if the model did not improve.
 /// Throws: ValueError if training diverged without --last-epoch.
-void expect_gain(const TrainOptions& o, const Measured& by,
+void expect_gain(const TrainOptions& o, const Model& model, const Measured& by,
                  const Outcome& outcome, bool diverged) {
   constexpr const char* kHint = "Hint: try a smaller --rate";
   const std::string figures =
@@ -262,7 +262,14 @@ void expect_gain(const TrainOptions& o, const Measured& by,
                         : fmt::format("after epoch {}", outcome.epoch),
                     kHint));
   }
-  if (outcome.epoch == 0) {
+  if (is_zoo(o) && is_untrained(by, model, outcome.selected)) {
+    warn("not_improved", "train",
+         fmt::format("{} is no better than a random guess. Hint: more --epochs "
+                     "or another --rate; with few images, start from a trained "
+                     "model file: octet train imagenet.onnx --head {}",
+                     decisive_score(by, outcome.selected).text(),
+                     model.outputs()[0].shape()[-1]));
+  } else if (outcome.epoch == 0) {
     warn("not_improved", "train",
          fmt::format(
              "no epoch improved the given model, which was written. {}, "
@@ -285,6 +292,9 @@ void train_model(const TrainOptions& o) {
   Model& model = job.model;
   const TrainingParts parts =
       parts_of(job.data, o.training, o.data, job.target);
+  if (is_zoo(o) || o.transfer.head > 0) {
+    check_trained_classes(model, parts.training, job.data);
+  }
   const Measured by = measured_by(o.training.loss, model, parts.training,
                                   job.target.file_outputs);
   const Dataset evaluation_data =
@@ -402,7 +412,7 @@ void train_model(const TrainOptions& o) {
     print(to_text(outcome.selected, by.name));
     print(written + "\n");
   }
-  expect_gain(o, by, outcome, diverged);
+  expect_gain(o, model, by, outcome, diverged);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -43,6 +44,12 @@ float weight_in(std::string_view word) {
                    fmt::format("must be balanced, or a finite number >= 0 per "
                                "class (1,2.5), or NAME=number, got '{}'",
                                word));
+}
+
+void expect_any_weight(const std::vector<float>& weights) {
+  if (std::ranges::any_of(weights, [](float w) { return w > 0; })) return;
+  throw ValueError("invalid_value", "--class-weights",
+                   "must not all be 0: no sample would be trained");
 }
 
 /// Returns the weights that give each class the same total weight.
@@ -205,13 +212,17 @@ std::vector<float> class_weights_of(const TrainingOptions& o,
   if (o.class_weights.find('=') == std::string::npos) {
     for (const std::string_view word : words)
       weights.push_back(weight_in(word));
-    if (std::ssize(weights) == classes) return weights;
-    throw ValueError("count_mismatch", "--class-weights",
-                     fmt::format("must have a weight for each of {} classes, "
-                                 "got {}",
-                                 classes, weights.size()));
+    if (std::ssize(weights) != classes) {
+      throw ValueError("count_mismatch", "--class-weights",
+                       fmt::format("must have a weight for each of {} classes, "
+                                   "got {}",
+                                   classes, weights.size()));
+    }
+    expect_any_weight(weights);
+    return weights;
   }
   weights.assign(static_cast<size_t>(classes), 1);
+  std::set<std::string> seen;
   for (const std::string_view word : words) {
     const size_t equals = std::min(word.find('='), word.size());
     const std::string name(word.substr(0, equals));
@@ -222,9 +233,14 @@ std::vector<float> class_weights_of(const TrainingOptions& o,
                                    names.empty() ? "; the classes have no names"
                                                  : suggest_names(name, names)));
     }
+    if (!seen.insert(name).second) {
+      throw ValueError("duplicate_name", "--class-weights",
+                       fmt::format("class '{}' has several weights", name));
+    }
     weights[static_cast<size_t>(found - names.begin())] =
         weight_in(word.substr(std::min(equals + 1, word.size())));
   }
+  expect_any_weight(weights);
   return weights;
 }
 

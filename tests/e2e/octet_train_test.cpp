@@ -21,6 +21,7 @@
 namespace octet {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -144,6 +145,25 @@ TEST_F(OctetTrain, HoldsOutAValidationShare) {
   EXPECT_THAT(samples(""), ElementsAre(81, 9));
   EXPECT_THAT(samples("--validation 0.4"), ElementsAre(54, 36));
   EXPECT_THAT(samples("--validation 0"), ElementsAre(90, 90));
+}
+
+TEST_F(OctetTrain, ChecksTheClassesOfANewNetwork) {
+  // Equal images teach nothing.
+  io::write_npy(folder_ / "x.npy", Tensor::full({100, 28, 28, 1}, 0.5f));
+  const auto train = [&](int64_t first, int64_t classes) {
+    Tensor labels({100}, DType::i64);
+    for (int64_t i = 0; i < 100; ++i) {
+      labels.data<int64_t>()[static_cast<size_t>(i)] = first + i % classes;
+    }
+    io::write_npy(folder_ / "y.npy", labels);
+    return run("zoo:lenet --data x.npy --labels y.npy --epochs 1 -o new.h5");
+  };
+  EXPECT_EQ(train(1, 1).failure, (Failure{"missing_classes", "--data"}));
+  const CommandResult gap = train(1, 5);
+  EXPECT_EQ(gap.exit_code, 0) << gap.output;
+  EXPECT_THAT(gap.warned(), Contains("--data"));
+  EXPECT_THAT(gap.output, HasSubstr("1 of 6, the first 0"));
+  EXPECT_THAT(train(0, 5).warned(), ElementsAre("train"));
 }
 
 TEST_F(OctetTrain, RejectsInvalidOptionsBeforeTraining) {

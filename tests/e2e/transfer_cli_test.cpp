@@ -243,6 +243,10 @@ TEST_F(TransferCli, RejectsOptionsThatDoNotFit) {
             (Failure{"count_mismatch", "--class-weights"}));
   EXPECT_EQ(refusal("--class-weights 1,-2", "-2"),
             (Failure{"invalid_value", "--class-weights"}));
+  EXPECT_EQ(refusal("--class-weights 0,0", "0"),
+            (Failure{"invalid_value", "--class-weights"}));
+  EXPECT_EQ(refusal("--class-weights defective=2,defective=3", "'defective'"),
+            (Failure{"duplicate_name", "--class-weights"}));
   EXPECT_EQ(refusal("--class-weights defect=2", "'defective'"),
             (Failure{"unknown_name", "--class-weights"}));
   const auto other = [&](const std::string& command) {
