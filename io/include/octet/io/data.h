@@ -181,10 +181,11 @@ struct ImageTable {
 /// images.class_names has them all.
 /// Throws: as load_csv() and load_images(); NotFoundError for a column;
 /// FormatError, naming the line, for a missing image, label or part, a label
-/// that is not UTF-8, not in images.class_names or negative, a weight that is negative
-/// or not finite, and a part of another name; for columns that are missing or
-/// ambiguous, parts without samples, and training weights that are all 0. Warns
-/// of an image in both parts, with several labels, or repeated without parts.
+/// that is not UTF-8, not in images.class_names or negative, a weight that is
+/// negative or not finite, and a part of another name; for columns that are
+/// missing or ambiguous, parts without samples, and training weights that are
+/// all 0. Warns of an image in both parts, with several labels, or repeated
+/// without parts.
 ImageTable load_image_table(const std::filesystem::path& path,
                             const ImageTableOptions& options = {});
 
