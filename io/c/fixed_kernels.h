@@ -9,7 +9,7 @@
 
 namespace octet::io::c {
 
-inline constexpr std::string_view kScaled = R"(
+inline constexpr std::string_view kRounding = R"(
 /* a * b / 2^31, rounded to nearest, ties away from zero. */
 static int32_t @_high_product(int32_t a, int32_t b) {
   const int64_t product = (int64_t)a * (int64_t)b;
@@ -27,16 +27,18 @@ static int32_t @_rounding_shift(int32_t x, int32_t exponent) {
   return quotient + (rest > threshold ? 1 : 0);
 }
 
+static int32_t @_clamped(int32_t x, int32_t low, int32_t high) {
+  return x < low ? low : (x > high ? high : x);
+}
+)";
+
+inline constexpr std::string_view kScaled = R"(
 /* x * multiplier * 2^(shift - 31). */
 static int32_t @_scaled(int32_t x, int32_t multiplier, int32_t shift) {
   const uint32_t left = shift > 0 ? (uint32_t)shift : 0u;
   const int32_t shifted = (int32_t)((uint32_t)x << left);
   return @_rounding_shift(@_high_product(shifted, multiplier),
                           shift < 0 ? -shift : 0);
-}
-
-static int32_t @_clamped(int32_t x, int32_t low, int32_t high) {
-  return x < low ? low : (x > high ? high : x);
 }
 )";
 

@@ -35,6 +35,8 @@ std::string text_of(Kernel kernel, bool fixed) {
       return std::string(kQuantized);
     case Kernel::put:
       return std::string(kPut);
+    case Kernel::rounding:
+      return std::string(kRounding);
     case Kernel::scaled:
       return std::string(kScaled);
     case Kernel::epilogue:
@@ -81,8 +83,15 @@ std::string text_of(Kernel kernel, bool fixed) {
                         "k] = most"}});
     case Kernel::average_pool:
       return std::string(fixed ? kFixedAveragePool : kAveragePool);
-    case Kernel::nearest:
-      return std::string(kNearest);
+    case Kernel::nearest_s8:
+      return replaced(kNearest,
+                      {{"TYPE", "s8"},
+                       {"ELEMENT", "int8_t"},
+                       {"LOAD(at + k)", "((const int8_t*)from)[at + k]"}});
+    case Kernel::nearest_f32:
+      return replaced(kNearest, {{"TYPE", "f32"},
+                                 {"ELEMENT", "float"},
+                                 {"LOAD(", "@_value(x, from, "}});
     case Kernel::table_s8:
       return replaced(kTable, {{"TYPE", "s8"}, {"ELEMENT", "int8_t"}});
     case Kernel::table_f32:
@@ -98,18 +107,20 @@ std::string text_of(Kernel kernel, bool fixed) {
 std::vector<Kernel> fixed_needs_of(Kernel kernel) {
   switch (kernel) {
     case Kernel::conv_s8:
-      return {Kernel::scaled, Kernel::dot, Kernel::epilogue,
+      return {Kernel::rounding, Kernel::scaled, Kernel::dot, Kernel::epilogue,
               Kernel::convolution};
     case Kernel::depthwise_s8:
-      return {Kernel::scaled, Kernel::epilogue, Kernel::convolution};
+      return {Kernel::rounding, Kernel::scaled, Kernel::epilogue,
+              Kernel::convolution};
     case Kernel::evaluate:
-      return {Kernel::scaled, Kernel::epilogue};
+      return {Kernel::rounding, Kernel::scaled, Kernel::epilogue};
     case Kernel::max_pool_s8:
     case Kernel::average_pool:
       return {Kernel::pool};
     case Kernel::image_sum:
+      return {Kernel::rounding, Kernel::scaled};
     case Kernel::softmax:
-      return {Kernel::scaled};
+      return {Kernel::rounding};
     default:
       return {};
   }
@@ -132,6 +143,8 @@ std::vector<Kernel> needs_of(Kernel kernel) {
       return {Kernel::pool};
     case Kernel::max_pool_f32:
       return {Kernel::value, Kernel::pool};
+    case Kernel::nearest_f32:
+      return {Kernel::value};
     case Kernel::average_pool:
       return {Kernel::value, Kernel::quantized, Kernel::put, Kernel::pool};
     case Kernel::image_sum:

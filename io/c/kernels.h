@@ -13,6 +13,7 @@ enum class Kernel {
   quantized,    ///< quantized value
   put,          ///< stores a value
   dot,          ///< sums of int8 products
+  rounding,     ///< rounded products and shifts of integers
   scaled,       ///< products with fixed-point factors
   epilogue,     ///< epilogue and store
   convolution,  ///< parameters
@@ -25,7 +26,8 @@ enum class Kernel {
   max_pool_s8,
   max_pool_f32,
   average_pool,
-  nearest,
+  nearest_s8,
+  nearest_f32,
   table_s8,  ///< int8 results
   table_f32,
   image_sum,

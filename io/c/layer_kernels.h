@@ -6,15 +6,16 @@
 namespace octet::io::c {
 
 inline constexpr std::string_view kEvaluate = R"(
-static void @_evaluate(const @_buffer* b, const @_epilogue* e,
-                       const @_data* d) {
+/* multiplier: per channel, or null. */
+static void @_evaluate(const @_buffer* b, const @_buffer* multiplier,
+                       const @_epilogue* e, const @_data* d) {
   int32_t row, col, k;
   for (row = 0; row < b->h; ++row) {
     for (col = 0; col < b->w; ++col) {
       for (k = 0; k < b->c; ++k) {
         float v = @_value(b, d->x, (row * b->w + col) * b->pixel + k);
-        if (d->multiplier != NULL) {
-          v = v * ((const float*)d->multiplier)[k];
+        if (multiplier != NULL) {
+          v = v * @_value(multiplier, d->multiplier, k);
         }
         @_store(e, d, row, col, k, v);
       }
@@ -95,16 +96,16 @@ static void @_average_pool(const @_pool* p, const void* from, void* to) {
 )";
 
 inline constexpr std::string_view kNearest = R"(
-static void @_nearest(const @_buffer* x, const @_buffer* y,
+static void @_nearest_TYPE(const @_buffer* x, const @_buffer* y,
                       const int16_t* rows, const int16_t* cols,
                       const void* from, void* to) {
-  const int32_t element = x->scale > 0.0f ? 1 : (int32_t)sizeof(float);
-  int32_t row, col;
+  int32_t row, col, k;
   for (row = 0; row < y->h; ++row) {
     for (col = 0; col < y->w; ++col) {
       const int32_t at = (rows[row] * x->w + cols[col]) * x->pixel;
-      memcpy((char*)to + (row * y->w + col) * y->pixel * element,
-             (const char*)from + at * element, (size_t)(x->c * element));
+      for (k = 0; k < x->c; ++k) {
+        ((ELEMENT*)to)[(row * y->w + col) * y->pixel + k] = LOAD(at + k);
+      }
     }
   }
 }

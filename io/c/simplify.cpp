@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <map>
 #include <optional>
+
+#include <octet/runtime/error.h>
 
 #include "network.h"
 
@@ -22,6 +25,7 @@ class Simplification {
     for (const int input : program_.inputs) {
       if (const auto quant = common_quant(input)) set_quant(input, *quant);
     }
+    quantize_wholes();
     for (PortableStep& step : program_.steps) select_quantized(step);
     // Pools come after the values that they pool.
     for (size_t i = program_.steps.size(); i-- > 0;) {
@@ -32,6 +36,7 @@ class Simplification {
       const auto* gone = std::get_if<PortableUnknown>(&step.what);
       return gone != nullptr && gone->reason.empty();
     });
+    check_parts();
   }
 
  private:
@@ -59,6 +64,30 @@ class Simplification {
 
   void set_quant(int id, const PortableQuant& quant) {
     for (const int member : reshapes_of(id)) buffer(member).quant = quant;
+  }
+
+  // A buffer has the parameters of its parts, if they are all alike.
+  void quantize_wholes() {
+    std::map<int, std::optional<PortableQuant>> quant_of;
+    for (const PortableBuffer& part : program_.buffers) {
+      if (part.slice_of < 0) continue;
+      const auto [known, added] = quant_of.emplace(part.slice_of, part.quant);
+      if (!added && known->second != part.quant) known->second.reset();
+    }
+    for (const auto& [whole, quant] : quant_of) {
+      if (quant && !buffer(whole).quant) set_quant(whole, *quant);
+    }
+  }
+
+  void check_parts() const {
+    for (const PortableBuffer& part : program_.buffers) {
+      const int whole = part.alias >= 0 ? part.alias : part.slice_of;
+      if (whole < 0 || at(program_.buffers, whole).quant == part.quant)
+        continue;
+      throw UnsupportedError("unsupported_op", "C code",
+                             "the operands of a concatenation have different "
+                             "scales. Hint: quantize its output");
+    }
   }
 
   // Selected values of a quantized buffer have its parameters.

@@ -42,12 +42,14 @@ void SourceWriter::add_call(const std::string& function,
 }
 
 void SourceWriter::write(const PortableNearest& s) {
-  use(Kernel::nearest);
+  const bool integer = buffer(s.y).quant.has_value();
+  use(integer ? Kernel::nearest_s8 : Kernel::nearest_f32);
   const std::string rows = add_integers("int16_t", ident_ + "_rows", s.rows, 2);
   const std::string cols = add_integers("int16_t", ident_ + "_cols", s.cols, 2);
-  steps_ += fmt::format("  {}_nearest(&{}, &{}, {}, {}, {}, {});\n", p_,
-                        descriptor(s.x), descriptor(s.y), rows, cols,
-                        address(s.x), address(s.y));
+  steps_ +=
+      fmt::format("  {}_nearest_{}(&{}, &{}, {}, {}, {}, {});\n", p_,
+                  integer ? "s8" : "f32", descriptor(s.x), descriptor(s.y),
+                  rows, cols, address(s.x), address(s.y));
 }
 
 void SourceWriter::write(const PortableTable& s) {

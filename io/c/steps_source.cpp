@@ -121,7 +121,12 @@ void SourceWriter::write(const PortableEvaluate& s) {
   constants_ +=
       fmt::format("static const {}_epilogue {} = {};\n", p_, name, epilogue);
   flash_ += epilogue_bytes();
-  add_call("evaluate", fmt::format("&{}, &{}", descriptor(s.x), name), s.x,
+  const std::string multiplier =
+      fixed()            ? ""
+      : s.multiplier < 0 ? "NULL, "
+                         : fmt::format("&{}, ", descriptor(s.multiplier));
+  add_call("evaluate",
+           fmt::format("&{}, {}&{}", descriptor(s.x), multiplier, name), s.x,
            s.epilogue, s.multiplier);
 }
 

@@ -96,6 +96,26 @@ TEST_F(CCodeTest, ConcatenationsAndPoolsEqualTheModel) {
   expect_same_bits(model);
 }
 
+// The policy quantizes every value: gates, repeated pixels and concatenations.
+TEST_F(CCodeTest, NetworksOfTflitePolicyEqualTheModel) {
+  const quant::QuantizeOptions tflite{.policy = quant::Policy::tflite};
+  const auto vector = input({17});
+  expect_same_bits(int8_model(
+      Model(vector, Dense({.units = 5, .activation = "silu"})(vector)),
+      tflite));
+  const auto x = input({5, 4, 3});
+  expect_same_bits(
+      int8_model(Model(x, UpSampling2D({.size = {1, 2}})(x)), tflite));
+  const auto y =
+      Conv2D({.filters = 2, .kernel_size = 1, .activation = "softmax"})(x);
+  expect_same_bits(
+      int8_model(Model(x, AveragePooling2D({.pool_size = 2, .padding = "same"})(
+                              Concatenate()({x, y}))),
+                 tflite));
+  expect_same_bits(int8_model(Model(x, Softmax()(x)), tflite),
+                   {.arithmetic = CArithmetic::fixed});
+}
+
 TEST_F(CCodeTest, GroupsAndMultipliersEqualTheModel) {
   const auto x = input({5, 4, 6});
   auto y = Conv2D({.filters = 9, .groups = 3})(x);
