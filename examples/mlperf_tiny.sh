@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# The four networks of MLPerf Tiny: post-training quantization, .tflite files, C
+# code, and a table of accuracy, memory, multiply-adds and times.
+#
+#   examples/mlperf_tiny.sh [--only NAME] [--out DIR]
+#
+# NAME: kws, ic, vww or ad. OCTET: the program octet (default:
+# build/release/bin/octet, else on the PATH). PYTHON: with numpy and onnx; with
+# ai-edge-litert, tflite-micro and ethos-u-vela for their columns (default:
+# build/venv/bin/python, else python3).
+#
+# kws and ic have the weights of the reference networks, from the test data. vww
+# and ad have random weights: their files and data are not part of the test
+# data. Memory, multiply-adds and cycles do not depend on weights.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+testdata=${OCTET_TESTDATA:-$root/../shared/testdata}
+only=
+out=$root/build/mlperf_tiny
+
+usage() { sed -n '2,/^set/{/^# \{0,1\}/s///p}' "${BASH_SOURCE[0]}"; }
+while (($# > 0)); do
+  case $1 in
+    -h | --help) usage && exit ;;
+    --only | --out)
+      (($# > 1)) || { echo "error: $1 needs a value" >&2; exit 2; }
+      printf -v "${1#--}" '%s' "$2"
+      shift 2
+      ;;
+    *)
+      echo "error: unknown argument '$1'; see --help" >&2
+      exit 2
+      ;;
+  esac
+done
+case $only in
+  '' | kws | ic | vww | ad) ;;
+  *) echo "error: --only: kws, ic, vww or ad, got '$only'" >&2; exit 2 ;;
+esac
+
+octet=${OCTET:-$root/build/release/bin/octet}
+[[ -x $octet ]] || octet=$(command -v octet) || {
+  echo "error: program octet not found. Hint: set OCTET to its path" >&2
+  exit 1
+}
+python=${PYTHON:-$root/build/venv/bin/python}
+[[ -x $python ]] || python=python3
+helper=$root/examples/mlperf_tiny.py
+
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+cd "$out"
+measured=()
+for name in ${only:-kws ic vww ad}; do
+  case $name in
+    kws) model=$testdata/models/kws_ref_model_converted.h5 ;;
+    ic) model=$testdata/models/pretrainedResnet.h5 ;;
+    vww) model=zoo:mobilenet_v1_025 ;;
+    ad) model=ad.onnx ;;
+  esac
+  "$python" "$helper" data "$name" "$testdata"
+  "$octet" quantize "$model" -o "$name.tflite" --data "$name.x.npy" \
+    --samples 200 --accept >"$name.log" 2>&1 ||
+    { cat "$name.log" >&2; exit 1; }
+  "$octet" compile "$name.tflite" -o "$name" \
+    --arithmetic fixed --json >"$name.json"
+  "$python" "$helper" inputs "$name"
+  cc -std=c99 -O2 "$name/model.c" "$name/model_test.c" -o "$name.test"
+  "./$name.test" >>"$name.log"
+  cc -std=c99 -O2 -D_POSIX_C_SOURCE=199309L -I "$name" \
+    "$root/examples/microcontroller/timed.c" "$name/model.c" -o "$name.program"
+  "./$name.program" "$name.in.bin" "$name.out.bin" >"$name.time"
+  measured+=("$name")
+done
+"$python" "$helper" table "${measured[@]}"
