@@ -95,6 +95,18 @@ TEST(TfliteImport, EvaluatesLikeTheQuantizedModel) {
   }
 }
 
+// The concatenation requantizes the gate; the product has the gate's scale.
+TEST(TfliteImport, RequantizedValuesKeepTheScaleOfOtherConsumers) {
+  const SymbolicTensor x = input({5, 4, 3});
+  const SymbolicTensor gate =
+      Conv2D({.filters = 3, .kernel_size = 1, .activation = "sigmoid"})(x);
+  const Model int8 = int8_for_tflite(
+      Model(x, Concatenate()({Multiply()({x, gate}), gate}), {.seed = 4}));
+  const Tensor input = tflite_samples(int8, 4, 2);
+  const Model read = from_tflite(to_tflite(int8).bytes);
+  EXPECT_EQ(values(read.predict(input)), values(int8.predict(input)));
+}
+
 TEST(TfliteImport, ReadsConvertedInputsAndOutputs) {
   const Model int8 = int8_for_tflite(tflite_source());
   const TfliteModel first = tflite_from_bytes(to_tflite(int8).bytes);

@@ -1,4 +1,6 @@
 // Pools, merges and functions.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "importer.h"
@@ -160,8 +162,30 @@ void convert_prelu(OperatorCall& call) {
                           {call.x()}, call.output(), {alpha}));
 }
 
+// The quantizer of a requantized value moves to its producer, unless other
+// operators consume the value with the producer's scale. Concatenations and
+// maxima requantize by the quantizer of their output.
 void convert_quantize(OperatorCall& call) {
-  call.importer.alias(call.output(), call.input(0));
+  Importer& file = call.importer;
+  const int32_t x = call.input(0), y = call.output();
+  const FileQuant from = file.quant(x), to = file.quant(y);
+  const bool requantizes =
+      !from.scales.empty() && !to.scales.empty() &&
+      (from.scales != to.scales || from.zero_point != to.zero_point);
+  const bool shared = file.consumers(x).size() > 1;
+  if (!requantizes || !(shared || file.has_prescribed_scale(x))) {
+    return file.alias(y, x);
+  }
+  const std::vector<schema::Op> consumers = file.consumers(y);
+  const bool merged = std::ranges::all_of(consumers, [](schema::Op op) {
+    return op == schema::Op::CONCATENATION || op == schema::Op::MAXIMUM ||
+           op == schema::Op::MINIMUM;
+  });
+  if (merged && !consumers.empty()) return file.set_value(y, file.value(x));
+  if (shared) {
+    call.refuse("other operators consume the value with another scale");
+  }
+  file.alias(y, x);
 }
 void convert_dequantize(OperatorCall& call) {
   call.importer.alias(call.output(), call.input(0));

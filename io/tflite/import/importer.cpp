@@ -93,6 +93,27 @@ bool Importer::is_int8() const {
   });
 }
 
+std::vector<schema::Op> Importer::consumers(int32_t tensor) const {
+  std::vector<schema::Op> result;
+  for (const auto& op : graph().operators) {
+    const auto uses = std::ranges::count(op->inputs, tensor);
+    result.insert(result.end(), static_cast<size_t>(uses), op_of(*file_, *op));
+  }
+  const auto outputs = std::ranges::count(graph().outputs, tensor);
+  result.insert(result.end(), static_cast<size_t>(outputs),
+                schema::Op::DEQUANTIZE);
+  return result;
+}
+
+bool Importer::has_prescribed_scale(int32_t tensor) const {
+  return std::ranges::any_of(graph().operators, [&](const auto& op) {
+    const schema::Op code = op_of(*file_, *op);
+    return std::ranges::find(op->outputs, tensor) != op->outputs.end() &&
+           (code == schema::Op::SOFTMAX || code == schema::Op::LOGISTIC ||
+            code == schema::Op::TANH);
+  });
+}
+
 std::vector<int64_t> Importer::integers(int32_t tensor) const {
   const std::string_view bytes = constant_of(*file_, info(tensor));
   const auto type = info(tensor).type;

@@ -69,6 +69,10 @@ class Importer {
   /// The tensor of each model input, behind QUANTIZE.
   const std::map<std::string, int32_t>& inputs() const { return inputs_; }
   bool is_int8() const;
+  /// Operators that consume a tensor. A model output counts as DEQUANTIZE.
+  std::vector<schema::Op> consumers(int32_t tensor) const;
+  /// Whether an operator whose scale the format prescribes produces a tensor.
+  bool has_prescribed_scale(int32_t tensor) const;
 
  private:
   std::string layer_name(int32_t tensor);
