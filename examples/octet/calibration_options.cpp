@@ -82,6 +82,11 @@ std::string calibrate(Model& int8, const Dataset& data,
   // need.
   std::optional<quant::WeightRange> weights;
   if (few_bits) weights = quant::WeightRange::mse;
+  if (quant::activation_quantizers(int8).empty()) {
+    quant::calibrate(int8, [](const Model&) {}, {.weights = weights});
+    return fmt::format("weights quantized by {}\n",
+                       weights ? "least square error" : "largest magnitude");
+  }
   if (!method) {
     return quant::auto_calibrate(int8, data,
                                  {.weights = weights,

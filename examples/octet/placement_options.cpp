@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
@@ -58,22 +59,39 @@ Model with_widths(const quant::QdqPlan& plan, const Model& model,
   return quant::apply(narrowed(plan, model, bits), model);
 }
 
-/// Throws: UnsupportedError for options that FP8 excludes.
-void check_fp8(const PlacementOptions& o,
-               const std::optional<std::string>& target) {
+/// Throws: UnsupportedError for options that a format excludes.
+void check_format(const PlacementOptions& o,
+                  const std::optional<std::string>& target) {
+  const Format format = format_of(o);
   const auto refuse = [](const char* option, std::string problem) {
     throw UnsupportedError("conflicting_options", option, std::move(problem));
   };
-  if (!o.bits.empty()) refuse("--bits", "cannot be combined with --format fp8");
-  if (o.policy == "onnxruntime" || o.policy == "tflite") {
-    refuse("--policy",
-           fmt::format("{} places integers, got --format fp8", o.policy));
+  if (o.block != 0 && format != Format::w4a16) {
+    refuse("--block", "needs --format w4a16, got " + o.format);
   }
-  if (target && *target != "any" && *target != "tensorrt10" &&
-      *target != "tensorrt11" && *target != "tensorrt_rtx") {
-    refuse("--format", fmt::format("fp8 is not supported by {}. Hint: --target "
-                                   "tensorrt10, tensorrt11 or tensorrt_rtx",
-                                   *target));
+  if (format == Format::int8) return;
+  if (!o.bits.empty()) {
+    refuse("--bits", "cannot be combined with --format " + o.format);
+  }
+  const bool by_policy = format == Format::fp8
+                             ? o.policy == "onnxruntime" || o.policy == "tflite"
+                             : !o.policy.empty() && o.policy != "tensorrt";
+  if (by_policy) {
+    refuse("--policy", fmt::format("{} cannot be combined with --format {}",
+                                   o.policy, o.format));
+  }
+  const std::vector<std::string_view> targets =
+      format == Format::fp8
+          ? std::vector<std::string_view>{"tensorrt10", "tensorrt11",
+                                          "tensorrt_rtx"}
+          : std::vector<std::string_view>{"tensorrt11", "tensorrt_rtx",
+                                          "onnxruntime"};
+  if (target && *target != "any" &&
+      std::ranges::find(targets, *target) == targets.end()) {
+    refuse("--format",
+           fmt::format("{} is not supported by {}. Hint: --target "
+                       "{}",
+                       o.format, *target, fmt::join(targets, " or ")));
   }
 }
 
@@ -124,10 +142,16 @@ void add_placement_options(Command& command, PlacementOptions& o) {
       .type("W,A");
   command
       .add("--format", o.format,
-           "number format of weights and activations; fp8 is E4M3, for "
-           "TensorRT 10 and 11 on GPUs since Ada (SM 8.9)")
-      .type("int8|fp8")
+           "number format: fp8 is E4M3, for TensorRT 10 and 11 on GPUs since "
+           "Ada (SM 8.9); w4a16 is int4 for the weights of Dense and "
+           "attention alone, for TensorRT 11 and ONNX Runtime")
+      .type("int8|fp8|w4a16")
       .show_default();
+  command
+      .add("--block", o.block, 2, 4096,
+           "with --format w4a16: number of weights that share a scale "
+           "(default: 32; TensorRT fuses 16 to 128)")
+      .type("N");
   command.add("--on-unknown", o.on_unknown, "handling of unknown layer names")
       .type("error|warn")
       .show_default();
@@ -144,6 +168,7 @@ void check_no_placement(const PlacementOptions& o, std::string_view hint) {
       {o.strict, "--strict"},
       {!o.excluded.empty(), "--exclude"},
       {o.format != none.format, "--format"},
+      {o.block != 0, "--block"},
       {!o.bits.empty(), "--bits"}};
   for (const auto& [is_given, option] : given) {
     if (!is_given) continue;
@@ -154,15 +179,17 @@ void check_no_placement(const PlacementOptions& o, std::string_view hint) {
 void choose_policy(PlacementOptions& options,
                    const std::optional<std::string>& target) {
   options.uint8 = target == "openvino";
-  if (is_fp8(options)) check_fp8(options, target);
+  check_format(options, target);
   if (!options.policy.empty()) return;
   options.by_default = true;
   options.policy = target == "onnxruntime" ? "onnxruntime" : "tensorrt";
 }
 
-bool is_fp8(const PlacementOptions& o) {
-  return choice<bool, 2>("--format", o.format,
-                         {{{"int8", false}, {"fp8", true}}});
+Format format_of(const PlacementOptions& o) {
+  return choice<Format, 3>("--format", o.format,
+                           {{{"int8", Format::int8},
+                             {"fp8", Format::fp8},
+                             {"w4a16", Format::w4a16}}});
 }
 
 void check_reader(const PlacementOptions& options,
@@ -205,9 +232,18 @@ quant::QuantizeOptions quantize_options(const PlacementOptions& o) {
   }
   options.toolkit.strict = o.strict;
   options.activation.is_signed = !o.uint8;
-  if (is_fp8(o)) {
-    options.activation = quant::activation_quantizer(NumberFormat::fp8_e4m3);
-    options.weight = quant::weight_quantizer(NumberFormat::fp8_e4m3);
+  switch (format_of(o)) {
+    case Format::int8:
+      break;
+    case Format::fp8:
+      options.activation = quant::activation_quantizer(NumberFormat::fp8_e4m3);
+      options.weight = quant::weight_quantizer(NumberFormat::fp8_e4m3);
+      break;
+    case Format::w4a16:
+      options.weights_only = true;
+      options.weight = quant::int4_weight_quantizer(o.block > 0 ? o.block : 32);
+      options.weight.rule = quant::ScaleRule::fixed;
+      break;
   }
   return options;
 }

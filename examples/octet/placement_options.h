@@ -26,6 +26,7 @@ struct PlacementOptions {
   bool by_default = false;  // whether choose_policy() set the policy
   std::string bits;         // "4,8": weights, activations
   std::string format = "int8";
+  int64_t block = 0;  // of w4a16; 0: default
 };
 
 void add_placement_options(Command& command, PlacementOptions& options);
@@ -46,8 +47,10 @@ void check_no_placement(const PlacementOptions& options, std::string_view hint);
 void check_reader(const PlacementOptions& options,
                   const std::optional<std::string>& target);
 
-/// Whether the values are FP8. Throws: ValueError for an unknown format.
-bool is_fp8(const PlacementOptions& options);
+/// Choices of --format.
+enum class Format { int8, fp8, w4a16 };
+/// Throws: ValueError for an unknown format.
+Format format_of(const PlacementOptions& options);
 
 /// Returns all options but the policy and the bit widths.
 /// Throws: ValueError or UnsupportedError for unknown words and conflicting

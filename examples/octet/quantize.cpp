@@ -254,7 +254,8 @@ void quantize(QuantizeOptions o) {
   std::string report;
   Config figures(Config::Object{});
   const Dataset data = calibration_data(all, opened.files, o, figures);
-  const bool few_bits = !o.placement.bits.empty() || o.mean_bits > 0;
+  const bool few_bits = !o.placement.bits.empty() || o.mean_bits > 0 ||
+                        format_of(o.placement) == Format::w4a16;
   std::optional<Model> like_channels;
   if (o.equalize) like_channels = equalized(model, "--equalize");
   const Model& source = like_channels ? *like_channels : model;

@@ -65,7 +65,14 @@ std::string EmitContext::weight(
   const Tensor rounded = qparams->plain_integer()
                              ? dequantize(quantize(value, *qparams), *qparams)
                              : fake_quantize(Variable(value), *qparams).value();
-  return quantized_weight(name, arrange(rounded), *qparams, onnx_axis);
+  if (qparams->block == 0) {
+    return quantized_weight(name, arrange(rounded), *qparams, onnx_axis);
+  }
+  QuantParams blocks = *qparams;
+  blocks.scale = arrange(blocks.scale);
+  blocks.axis = 1 - onnx_axis;
+  return builder_.add_qdq(builder_.add_initializer(name, arrange(rounded)),
+                          name, blocks);
 }
 
 std::string EmitContext::weight(const Parameter& parameter,

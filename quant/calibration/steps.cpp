@@ -106,7 +106,7 @@ SwitchedOff::~SwitchedOff() {
 }
 
 void WeightScales::put_in_place() const {
-  if (quantizer->config().per_channel) {
+  if (quantizer->config().per_channel || quantizer->config().block > 0) {
     quantizer->set_scales(scales.f32());
   } else {
     quantizer->set_scale(scales.item());
@@ -133,7 +133,8 @@ std::vector<WeightScales> scales_of_weights(const Model& model,
           [&] {
             result.push_back(
                 {weight.quantizer,
-                 weight_scales(p.variable.value(), p.channel_axis,
+                 weight_scales(fmt::format("quantizer '{}'", quantizer.name()),
+                               p.variable.value(), p.channel_axis,
                                quantizer.config(),
                                wanted.value_or(WeightRange::max))});
           });

@@ -12,6 +12,8 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
+#include "numbers/weight_scales.h"
+
 namespace octet::quant {
 namespace {
 
@@ -48,6 +50,25 @@ void check_format(std::string_view name, const QuantizerConfig& config) {
       fmt::format("{} requires a signed range and a scale rule other than "
                   "learned_clip, got {}",
                   to_string(config.format), to_string(config)));
+}
+
+void check_block(std::string_view name, const QuantizerConfig& config) {
+  if (config.block == 0) return;
+  if (config.block < 2 || config.block > 4096) {
+    throw ValueError(
+        "out_of_range", fmt::format("quantizer '{}'", name),
+        fmt::format("block must be in [2,4096], got {}", config.block));
+  }
+  const bool rule =
+      config.rule == ScaleRule::live || config.rule == ScaleRule::fixed;
+  if (rule && config.is_signed && !config.per_channel &&
+      config.constant_scale == 0) {
+    return;
+  }
+  throw ValueError("conflicting_options", fmt::format("quantizer '{}'", name),
+                   fmt::format("blocks require a signed range and a live or "
+                               "fixed scale rule, got {}",
+                               to_string(config)));
 }
 
 void check_asymmetric(std::string_view name, const QuantizerConfig& config) {
@@ -108,6 +129,7 @@ void check_zero_point(std::string_view name, const QuantizerConfig& config) {
 Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
     : name_(std::move(name)), config_(config) {
   check_format(name_, config);
+  check_block(name_, config);
   if (!(config.ema_rate > 0 && config.ema_rate <= 1)) {
     throw ValueError(
         "out_of_range", fmt::format("quantizer '{}'", name_),
@@ -282,6 +304,11 @@ QuantParams Quantizer::qparams(const Tensor& x, int axis) const {
                 "not calibrated. Hint: run quant::calibrate first");
           }
           qparams.scale = current_scale();
+          if (config_.block > 0) {
+            qparams = with_block_shape(fmt::format("quantizer '{}'", name_),
+                                       qparams, x.shape(), axis);
+            return;
+          }
           if (config_.per_channel && x.shape()[axis] != qparams.scale.size()) {
             throw ShapeError(
                 "count_mismatch", fmt::format("quantizer '{}'", name_),
@@ -295,10 +322,8 @@ QuantParams Quantizer::qparams(const Tensor& x, int axis) const {
           throw InternalError("internal", fmt::format("quantizer '{}'", name_),
                               "live scale without a tensor");
         }
-        qparams.scale = config_.per_channel ? absmax_per_channel(x, axis)
-                                            : Tensor::scalar(absmax(x));
-        for (float& s : qparams.scale.f32())
-          s = scale_of_range(s, qparams.high);
+        qparams = live_qparams(fmt::format("quantizer '{}'", name_), x, axis,
+                               config_);
       });
   return qparams;
 }
@@ -331,7 +356,7 @@ bool Quantizer::calibrated() const {
 }
 
 std::optional<float> Quantizer::scale() const {
-  if (config_.per_channel || !scale_) return std::nullopt;
+  if (config_.per_channel || config_.block > 0 || !scale_) return std::nullopt;
   return current_scale().item();
 }
 
@@ -474,13 +499,14 @@ void Quantizer::check_scales(std::span<const float> scales,
                            fmt::format("quantizer '{}'", name_),
                            "live scales cannot be set");
   }
-  if (per_channel != config_.per_channel) {
+  if (per_channel != (config_.per_channel || config_.block > 0)) {
     throw UnsupportedError(
         "count_mismatch", fmt::format("quantizer '{}'", name_),
         fmt::format(
             "expected {}, got {}",
-            config_.per_channel ? "one scale per channel"
-                                : "one scale per tensor",
+            config_.block > 0     ? "one scale per block"
+            : config_.per_channel ? "one scale per channel"
+                                  : "one scale per tensor",
             per_channel ? "scales per channel" : "one scale per tensor"));
   }
   if (scales.empty()) {
@@ -498,7 +524,7 @@ void Quantizer::check_scales(std::span<const float> scales,
 
 void Quantizer::start_observing(const CalibrationOptions& options) {
   if (config_.rule == ScaleRule::live || config_.per_channel ||
-      config_.constant_scale > 0) {
+      config_.block > 0 || config_.constant_scale > 0) {
     return;
   }
   observer_ = make_observer(options, config_);

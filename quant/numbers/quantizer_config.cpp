@@ -33,6 +33,11 @@ QuantizerConfig weight_quantizer(NumberFormat format) {
           .rule = ScaleRule::live};
 }
 
+QuantizerConfig int4_weight_quantizer(int64_t block) {
+  return {
+      .bits = 4, .narrow_range = true, .block = block, .rule = ScaleRule::live};
+}
+
 std::string_view to_string(ScaleRule rule) {
   return std::ranges::find(kRules, rule, &RuleName::rule)->name;
 }
@@ -62,7 +67,10 @@ std::string range_text(const QuantizerConfig& c) {
 std::string to_string(const QuantizerConfig& c) {
   return fmt::format(
       "{}{} {} {}{}{}", range_text(c), c.asymmetric ? " asymmetric" : "",
-      c.per_channel ? "per channel" : "per tensor", to_string(c.rule),
+      c.block > 0     ? fmt::format("per block of {}", c.block)
+      : c.per_channel ? "per channel"
+                      : "per tensor",
+      to_string(c.rule),
       c.constant_scale > 0 ? fmt::format(" scale {:g}", c.constant_scale) : "",
       c.straight_through == StraightThrough::pass_through ? " pass_through"
                                                           : "");
@@ -70,7 +78,10 @@ std::string to_string(const QuantizerConfig& c) {
 
 void expect_for_activation(std::string_view subject,
                            const QuantizerConfig& config) {
-  if (config.rule != ScaleRule::live && !config.per_channel) return;
+  if (config.rule != ScaleRule::live && !config.per_channel &&
+      config.block == 0) {
+    return;
+  }
   throw UnsupportedError(
       "unsupported_value", std::string(subject),
       fmt::format("activations need one constant scale per tensor, got {}",

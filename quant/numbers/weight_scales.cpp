@@ -1,10 +1,14 @@
 #include "numbers/weight_scales.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/quantization.h>
 
@@ -46,43 +50,73 @@ float mse_scale(std::span<const float> values, float top,
   return scale_of(best);
 }
 
-// Returns the values of each slice along `axis`.
-std::vector<std::vector<float>> slices(const Tensor& weight, int axis) {
-  const Shape& shape = weight.shape();
-  const int at = axis < 0 ? axis + shape.rank() : axis;
-  const auto count = static_cast<size_t>(shape[at]);
-  const auto inner =
-      static_cast<size_t>(shape.slice(at + 1, shape.rank()).size());
-  std::vector<std::vector<float>> result(count);
+// Returns the values of each scale.
+std::vector<std::vector<float>> values_of_scales(const Tensor& weight,
+                                                 const QuantParams& qparams) {
+  const ElementScales scales(weight.shape(), qparams);
+  std::vector<std::vector<float>> result(
+      static_cast<size_t>(qparams.scale.size()));
   const auto values = weight.f32();
   for (size_t i = 0; i < values.size(); ++i) {
-    result[i / inner % count].push_back(values[i]);
+    result[scales.index(i)].push_back(values[i]);
   }
   return result;
 }
 
+// The axis of the inputs of a kernel [in,out] or [out,in], for blocks.
+int input_axis(std::string_view subject, const Shape& kernel, int axis) {
+  if (kernel.rank() == 2) return axis == 0 || axis == -2 ? 1 : 0;
+  throw UnsupportedError("invalid_shape", std::string(subject),
+                         fmt::format("blocks require a kernel [in,out], got {}",
+                                     kernel.to_string()));
+}
+
 }  // namespace
 
-Tensor weight_scales(const Tensor& weight, int axis,
-                     const QuantizerConfig& config, WeightRange range) {
-  const Tensor tops = config.per_channel ? absmax_per_channel(weight, axis)
-                                         : Tensor::scalar(absmax(weight));
-  Tensor scales(tops.shape());
-  const auto top = tops.f32();
-  const auto to = scales.f32();
-  for (size_t i = 0; i < to.size(); ++i) {
-    to[i] = scale_of_range(top[i], config.high());
+QuantParams with_block_shape(std::string_view subject, QuantParams qparams,
+                             const Shape& weight, int axis) {
+  if (qparams.block == 0) return qparams;
+  qparams.axis = input_axis(subject, weight, axis);
+  const Shape shape = shape_of_blocks(weight, qparams.axis, qparams.block);
+  if (shape.size() != qparams.scale.size()) {
+    throw ShapeError(
+        "count_mismatch", std::string(subject),
+        fmt::format("blocks of {} of {} need {} scales, got {}", qparams.block,
+                    weight.to_string(), shape.size(), qparams.scale.size()));
   }
-  if (range == WeightRange::max) return scales;
-  std::vector<std::vector<float>> channels;
-  if (config.per_channel) channels = slices(weight, axis);
+  qparams.scale = qparams.scale.reshaped(shape);
+  return qparams;
+}
+
+QuantParams live_qparams(std::string_view subject, const Tensor& weight,
+                         int axis, const QuantizerConfig& config) {
+  QuantParams result = config.qparams();
+  result.axis = axis;
+  if (config.block > 0) {
+    result.axis = input_axis(subject, weight.shape(), axis);
+    result.scale = absmax_per_block(weight, result.axis, config.block);
+  } else if (config.per_channel) {
+    result.scale = absmax_per_channel(weight, axis);
+  } else {
+    result.scale = Tensor::scalar(absmax(weight));
+  }
+  for (float& s : result.scale.f32()) s = scale_of_range(s, result.high);
+  return result;
+}
+
+Tensor weight_scales(std::string_view subject, const Tensor& weight, int axis,
+                     const QuantizerConfig& config, WeightRange range) {
+  const QuantParams qparams = live_qparams(subject, weight, axis, config);
+  if (range == WeightRange::max) return qparams.scale;
+  Tensor scales = qparams.scale.clone();
+  const auto to = scales.f32();
+  const auto groups = values_of_scales(weight, qparams);
   parallel_for(scales.size(), [&](int64_t i) {
-    const auto c = static_cast<size_t>(i);
-    if (top[c] < kSmallestRange) return;
-    const std::span<const float> values =
-        config.per_channel ? std::span<const float>(channels[c])
-                           : std::as_const(weight).f32();
-    to[c] = mse_scale(values, top[c], config.qparams());
+    const std::span<const float> values = groups[static_cast<size_t>(i)];
+    float top = 0;
+    for (const float v : values) top = std::max(top, std::fabs(v));
+    if (top < kSmallestRange) return;
+    to[static_cast<size_t>(i)] = mse_scale(values, top, qparams);
   });
   return scales;
 }

@@ -7,6 +7,7 @@
 
 #include <octet/layers/custom_layer.h>
 #include <octet/layers/model.h>
+#include <octet/quant/detail/fusion_rules.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/detail/near_names.h>
@@ -321,6 +322,26 @@ Decisions policy_of(const GraphIndex& graph, const Decisions& fixed,
   return tensorrt_policy(graph, fixed, tensorrt);
 }
 
+// Keeps the sites of kernels that weight-only formats support.
+void keep_weights_alone(Decisions& decisions, const GraphIndex& graph) {
+  for (auto& [layer, decision] : decisions) {
+    if (decision.sites.empty()) continue;
+    const bool image = graph.calls(*layer)[0]->inputs[0].shape().rank() > 3;
+    std::erase_if(decision.sites, [&](const PlacedSite& placed) {
+      if (placed.site.kind != SiteKind::weight || image) return true;
+      const Shape& kernel =
+          layer->parameter(placed.site.parameter).variable.shape();
+      return kernel.rank() != 2 || is_tiny_product(kernel[0], kernel[1]);
+    });
+    decision.rule = "P33";
+    decision.reason = "no kernel [in,out] of at least 16 inputs and outputs";
+    for (PlacedSite& placed : decision.sites) {
+      placed.rule = "P33";
+      placed.reason = "weights alone, activations in float";
+    }
+  }
+}
+
 // Softmax outputs of FP8 have the range [0,1].
 // Source: ModelOpt 0.47, FP8 attention.
 void fix_scales_behind_softmax(QdqPlan& plan, const GraphIndex& graph) {
@@ -402,7 +423,8 @@ Placement place(const Model& model, const QuantizeOptions& options) {
   Decisions all = fixed;
   std::optional<Decisions> alone;  // the policy without fixed decisions
   if (full) {
-    const Decisions rest = policy_of(graph, fixed, options);
+    Decisions rest = policy_of(graph, fixed, options);
+    if (options.weights_only) keep_weights_alone(rest, graph);
     all.insert(rest.begin(), rest.end());
     if (!fixed.empty()) alone = policy_of(graph, {}, options);
   }

@@ -64,6 +64,7 @@ Config to_config(const QdqPoint& point) {
       .set("narrow_range", point.config.narrow_range)
       .set("per_channel", point.config.per_channel)
       .set("scale", to_string(point.config.rule));
+  if (point.config.block > 0) config.set("block", point.config.block);
   if (!point.config.is_signed) config.set("signed", false);
   if (point.config.zero_point != 0) {
     config.set("zero_point", point.config.zero_point);
@@ -142,6 +143,9 @@ void read_options(const Config& config, QuantizerConfig& to) {
       return static_cast<float>(value.as_number());
     });
   };
+  if (config.find("block") != nullptr) {
+    to.block = int_at(config, "block", 2, 4096);
+  }
   read_rate("ema_rate", to.ema_rate);
   read_rate("scale_rate", to.scale_rate);
   read_rate("clip_decay", to.clip_decay);

@@ -72,16 +72,16 @@ LayerRounding round_layer(const Model& model, const LinearLayer& layer,
     const MatrixXd& H = moments[static_cast<size_t>(g)];
     MatrixXd weights(part.inputs(), part.outputs());
     MatrixXd nearest(part.inputs(), part.outputs());
-    std::vector<double> scales;
+    MatrixXd scales(part.inputs(), part.outputs());
     for (int64_t m = 0; m < part.outputs(); ++m) {
       for (int64_t k = 0; k < part.inputs(); ++k) {
         const size_t at = part.element(g, k, m);
         const float w = kernel.f32()[at];
         if (!std::isfinite(w)) refuse_not_finite("round_weights", layer.name());
         weights(k, m) = w;
+        scales(k, m) = scale_of[at];
         nearest(k, m) = quantize(w, scale_of[at], qparams.low, qparams.high);
       }
-      scales.push_back(scale_of[part.element(g, 0, m)]);
     }
     const auto sum = [](const std::vector<double>& values) {
       return std::accumulate(values.begin(), values.end(), 0.0);

@@ -25,7 +25,7 @@ double nearest_code(double x, CodeRange range) {
 // the value that best compensates the error so far.
 class NearestPoint {
  public:
-  NearestPoint(const MatrixXd& R, const VectorXd& w, double scale,
+  NearestPoint(const MatrixXd& R, const VectorXd& w, const VectorXd& scale,
                CodeRange range, int64_t tries)
       : R_(R), w_(w), scale_(scale), range_(range), tries_(tries) {
     error_ = VectorXd::Zero(w.size());
@@ -46,12 +46,12 @@ class NearestPoint {
     const Index behind = w_.size() - 1 - k;
     const double carried =
         R_.row(k).tail(behind).dot(error_.tail(behind)) / R_(k, k);
-    const double wanted = (w_[k] + carried) / scale_;
+    const double wanted = (w_[k] + carried) / scale_[k];
     double code = nearest_code(wanted, range_);
     double up = code + 1;
     double down = code - 1;
     while (true) {
-      error_[k] = w_[k] - scale_ * code;
+      error_[k] = w_[k] - scale_[k] * code;
       const double r = R_(k, k) * (error_[k] + carried);
       const double next = cost + r * r;
       // All remaining candidates are further away.
@@ -72,7 +72,7 @@ class NearestPoint {
 
   const MatrixXd& R_;
   const VectorXd& w_;
-  double scale_;
+  const VectorXd& scale_;
   CodeRange range_;
   int64_t tries_;
   VectorXd error_, code_, best_;
@@ -82,13 +82,14 @@ class NearestPoint {
 double form(const MatrixXd& H, const VectorXd& e) { return e.dot(H * e); }
 
 // Changes single quantized values by a step while the error decreases.
-void polish(const MatrixXd& H, const VectorXd& w, double scale, CodeRange range,
-            VectorXd& code) {
-  VectorXd gradient = H * (w - scale * code);
+void polish(const MatrixXd& H, const VectorXd& w, const VectorXd& scales,
+            CodeRange range, VectorXd& code) {
+  VectorXd gradient = H * (w - scales.cwiseProduct(code));
   for (int pass = 0; pass < 20; ++pass) {
     bool changed = false;
     for (Index k = 0; k < w.size(); ++k) {
       if (!(H(k, k) > 0)) continue;
+      const double scale = scales[k];
       const double to =
           nearest_code(code[k] + gradient[k] / (H(k, k) * scale), range);
       const double step = (to - code[k]) * scale;
@@ -106,7 +107,7 @@ void polish(const MatrixXd& H, const VectorXd& w, double scale, CodeRange range,
 }  // namespace
 
 MatrixXd round_second_order(const MatrixXd& H, const MatrixXd& weights,
-                            std::span<const double> scales, CodeRange range,
+                            const MatrixXd& scales, CodeRange range,
                             double damping, int64_t tries) {
   const Index size = H.rows();
   if (!H.allFinite()) {
@@ -139,15 +140,19 @@ MatrixXd round_second_order(const MatrixXd& H, const MatrixXd& weights,
   MatrixXd codes(size, weights.cols());
   parallel_for(weights.cols(), [&](int64_t m) {
     const VectorXd w = weights.col(m);
-    const double scale = scales[static_cast<size_t>(m)];
+    const VectorXd scale = scales.col(m);
     VectorXd nearest(size);
-    VectorXd w_sorted(size);
+    VectorXd w_sorted(size), scale_sorted(size);
     for (Index k = 0; k < size; ++k) {
-      nearest[k] = nearest_code(w[k] / scale, range);
+      nearest[k] = nearest_code(w[k] / scale[k], range);
       w_sorted[k] = w[order[static_cast<size_t>(k)]];
+      scale_sorted[k] = scale[order[static_cast<size_t>(k)]];
     }
     const VectorXd found =
-        NearestPoint(R, w_sorted, scale, range, tries).find();
+        NearestPoint(R, w_sorted, scale_sorted, range, tries).find();
+    const auto error_of = [&](const VectorXd& q) {
+      return form(H, w - scale.cwiseProduct(q));
+    };
     VectorXd code(size);
     for (Index k = 0; k < size; ++k) {
       code[order[static_cast<size_t>(k)]] = found[k];
@@ -155,22 +160,20 @@ MatrixXd round_second_order(const MatrixXd& H, const MatrixXd& weights,
     polish(H, w, scale, range, code);
     VectorXd other = nearest;
     polish(H, w, scale, range, other);
-    if (form(H, w - scale * other) < form(H, w - scale * code)) code = other;
-    if (form(H, w - scale * nearest) < form(H, w - scale * code)) {
-      code = nearest;
-    }
+    if (error_of(other) < error_of(code)) code = other;
+    if (error_of(nearest) < error_of(code)) code = nearest;
     codes.col(m) = code;
   });
   return codes;
 }
 
 std::vector<double> output_errors(const MatrixXd& H, const MatrixXd& weights,
-                                  std::span<const double> scales,
+                                  const MatrixXd& scales,
                                   const MatrixXd& codes) {
   std::vector<double> result;
   for (Index m = 0; m < weights.cols(); ++m) {
     const VectorXd e =
-        weights.col(m) - scales[static_cast<size_t>(m)] * codes.col(m);
+        weights.col(m) - scales.col(m).cwiseProduct(codes.col(m));
     result.push_back(form(H, e));
   }
   return result;

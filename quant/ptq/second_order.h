@@ -4,7 +4,6 @@
 
 #include <Eigen/Core>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace octet::quant {
@@ -23,13 +22,14 @@ struct CodeRange {
 /// column is worse than nearest rounding. The factored matrix is H plus
 /// `damping` times the mean of its diagonal; errors are measured with H.
 /// Throws: ValueError for NaN or infinity in H.
-/// Shapes: H [k,k] symmetric, weights [k,m], scales [m] -> q [k,m].
+/// Shapes: H [k,k] symmetric, weights and their scales [k,m] -> q
+/// [k,m].
 /// Source: Frantar et al., "GPTQ", arXiv 2210.17323; lattice formulation: Chen
 /// et al., "The geometry of LLM quantization", arXiv 2507.18553; search:
 /// Schnorr and Euchner, Mathematical Programming 66 (1994).
 Eigen::MatrixXd round_second_order(const Eigen::MatrixXd& H,
                                    const Eigen::MatrixXd& weights,
-                                   std::span<const double> scales,
+                                   const Eigen::MatrixXd& scales,
                                    CodeRange range, double damping = 0.01,
                                    int64_t tries = 20000);
 
@@ -37,7 +37,7 @@ Eigen::MatrixXd round_second_order(const Eigen::MatrixXd& H,
 /// Shapes: as above -> [m].
 std::vector<double> output_errors(const Eigen::MatrixXd& H,
                                   const Eigen::MatrixXd& weights,
-                                  std::span<const double> scales,
+                                  const Eigen::MatrixXd& scales,
                                   const Eigen::MatrixXd& codes);
 
 }  // namespace octet::quant

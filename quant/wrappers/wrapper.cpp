@@ -68,6 +68,7 @@ Config to_config(const Quantizer& quantizer) {
       .set("narrow_range", c.narrow_range)
       .set("per_channel", c.per_channel)
       .set("rule", to_string(c.rule));
+  if (c.block > 0) config.set("block", c.block);
   if (!c.is_signed) config.set("signed", false);
   if (c.zero_point != 0) config.set("zero_point", c.zero_point);
   if (c.asymmetric) config.set("asymmetric", true);

@@ -15,6 +15,8 @@ int positive_axis(const Shape& shape, int axis) {
   return axis < 0 ? axis + shape.rank() : axis;
 }
 
+}  // namespace
+
 Shape shape_of_blocks(const Shape& shape, int axis, int64_t block) {
   if (block < 1) {
     throw ValueError("out_of_range", "quantization parameters",
@@ -23,8 +25,6 @@ Shape shape_of_blocks(const Shape& shape, int axis, int64_t block) {
   const int at = positive_axis(shape, axis);
   return shape.with(at, (shape[at] + block - 1) / block);
 }
-
-}  // namespace
 
 ElementScales::ElementScales(const Shape& shape, const QuantParams& qparams)
     : inner_(static_cast<size_t>(std::max<int64_t>(shape.size(), 1))) {

@@ -1,8 +1,10 @@
 #include "conform.h"
 
+#include <limits>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "onnx/graph/graph.h"
 #include "onnx/graph/opsets.h"
@@ -51,8 +53,46 @@ void conform_constant(onnx::NodeProto& node) {
   value.mutable_t()->Swap(&tensor);
 }
 
+// Unpacks int4 and uint4, which onnx 1.12 does not know, to 8 bits. The results
+// of DequantizeLinear are the same. Tensors of a wrong size are reported later.
+void unpack_int4(onnx::TensorProto& tensor) {
+  const bool is_signed = tensor.data_type() == kInt4;
+  if (!is_signed && tensor.data_type() != kUint4) return;
+  std::string packed = tensor.raw_data();
+  if (!tensor.has_raw_data()) {
+    for (const int32_t byte : tensor.int32_data()) {
+      packed.push_back(static_cast<char>(byte));
+    }
+  }
+  size_t count = 1;
+  for (const int64_t dim : tensor.dims()) {
+    if (dim < 0 || dim > std::numeric_limits<int32_t>::max()) return;
+    count *= static_cast<size_t>(dim);
+    if (count > 2 * packed.size()) return;
+  }
+  if (packed.size() != (count + 1) / 2) return;
+  std::string bytes(count, '\0');
+  for (size_t i = 0; i < count; ++i) {
+    const int bits = packed[i / 2] >> (i % 2 == 0 ? 0 : 4) & 0xf;
+    bytes[i] = static_cast<char>(is_signed && bits > 7 ? bits - 16 : bits);
+  }
+  tensor.set_data_type(is_signed ? onnx::TensorProto::INT8
+                                 : onnx::TensorProto::UINT8);
+  tensor.clear_int32_data();
+  tensor.set_raw_data(std::move(bytes));
+}
+
 void conform_graph(onnx::GraphProto& graph) {
   if (graph.name().empty()) graph.set_name("graph");
+  for (auto& tensor : *graph.mutable_initializer()) unpack_int4(tensor);
+  for (auto& value : *graph.mutable_value_info()) {
+    if (!value.type().has_tensor_type()) continue;
+    auto& type = *value.mutable_type()->mutable_tensor_type();
+    if (type.elem_type() == kInt4) type.set_elem_type(onnx::TensorProto::INT8);
+    if (type.elem_type() == kUint4) {
+      type.set_elem_type(onnx::TensorProto::UINT8);
+    }
+  }
   for (auto* values : {graph.mutable_input(), graph.mutable_output(),
                        graph.mutable_value_info()}) {
     for (auto& value : *values) conform_value(value);
@@ -68,6 +108,7 @@ void conform_graph(onnx::GraphProto& graph) {
       remove_attribute(node, "axes");  // all axes, as without the attribute
     }
     for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_t()) unpack_int4(*attribute.mutable_t());
       if (attribute.has_g()) conform_graph(*attribute.mutable_g());
       for (auto& inner : *attribute.mutable_graphs()) conform_graph(inner);
     }

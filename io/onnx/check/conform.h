@@ -10,8 +10,9 @@ namespace octet::io {
 
 /// Rewrites dynamic dimensions written as -1, explicit names of the standard
 /// domain, graphs without a name, values of type "undefined", Constants with
-/// numbers instead of a tensor, empty lists of axes, and nodes that precede
-/// their producers.
+/// numbers instead of a tensor, empty lists of axes, nodes that precede their
+/// producers, and constants of type int4 and uint4, which become int8 and
+/// uint8.
 void conform(onnx::ModelProto& model);
 
 /// Adds a shape to inputs and outputs without a shape, as onnx::checker

@@ -105,6 +105,7 @@ bool fills_type(const QuantParams& qparams) {
 
 // First opset in which Q and DQ support the element type.
 int first_opset_of(const QuantParams& qparams) {
+  if (qparams.block > 0) return kFirstOpsetOfBlocks;
   switch (quantized_type(qparams)) {
     case kFloat8E4M3FN:
       return kFirstOpsetOfFloat8;
@@ -120,7 +121,7 @@ void check_range(const std::string& name, const QuantParams& qparams) {
   const bool fits_int16 = qparams.low >= -32768 && qparams.high <= 32767 &&
                           qparams.low < -128 && qparams.high > 255;
   const bool fits_int8 = qparams.low >= -128 && qparams.high <= 127;
-  const bool fits_integer = qparams.plain_integer() &&
+  const bool fits_integer = qparams.format == NumberFormat::integer &&
                             qparams.low < qparams.high &&
                             (fits_int8 || fits_int16 || fills_uint8(qparams));
   if (is_float || fits_integer) return;
@@ -138,7 +139,7 @@ void check_qparams(const std::string& name, const QuantParams& qparams) {
     throw ValueError("not_calibrated", subject(),
                      "has no scale. Hint: calibrate the model first");
   }
-  if (qparams.scale.shape().rank() > 1) {
+  if (qparams.scale.shape().rank() > 1 && qparams.block == 0) {
     throw ShapeError("invalid_shape", subject(),
                      fmt::format("scale must have rank 0 or 1, got shape {}",
                                  qparams.scale.shape().to_string()));
@@ -176,7 +177,8 @@ void check_fit(const std::string& name, const QuantParams& qparams,
 std::string key_of(const std::string& value, const QuantParams& qparams) {
   std::string key = fmt::format(
       "{} {} {} {} {} ", value.size(), to_string(qparams.format), qparams.low,
-      qparams.high, qparams.per_channel() ? qparams.axis : -1);
+      qparams.high,
+      qparams.per_channel() || qparams.block > 0 ? qparams.axis : -1);
   key.append(value).append(static_cast<const char*>(qparams.scale.raw()),
                            static_cast<size_t>(qparams.scale.bytes()));
   return key;
@@ -486,8 +488,12 @@ std::string GraphBuilder::add_qdq(const std::string& value,
       add_initializer(base + "/scale", qparams.scale),
       add_zero_point(base + "/zero_point", qparams)};
   Attributes attributes;
-  if (qparams.per_channel())
+  if (qparams.per_channel() || qparams.block > 0) {
     attributes.emplace_back("axis", int64_t{qparams.axis});
+  }
+  if (qparams.block > 0) {
+    attributes.emplace_back("block_size", qparams.block);
+  }
   const std::string codes =
       add_node("QuantizeLinear", base + "/quantize",
                {source, parameters[0], parameters[1]}, attributes);

@@ -169,6 +169,43 @@ void check_float16(const OnnxExportOptions& options, int64_t qdq_pairs) {
   }
 }
 
+/// Throws: UnsupportedError for a target that does not read int4 in blocks.
+void check_blocks(const std::string& name, Target target) {
+  if (target == Target::any || target == Target::tensorrt11 ||
+      target == Target::tensorrt_rtx || target == Target::onnxruntime) {
+    return;
+  }
+  throw UnsupportedError(
+      "unsupported_type", fmt::format("quantizer '{}'", name),
+      fmt::format("blocks need opset 21, which {} does not support. Hint: the "
+                  "targets tensorrt11, tensorrt_rtx and onnxruntime support it",
+                  title_of(target)));
+}
+
+/// Throws: UnsupportedError for quantized activations beside weights in blocks,
+/// for TensorRT: its builder moves the scales of blocks behind the sum.
+void check_beside_blocks(const Model& model, Target target) {
+  if (target != Target::tensorrt11 && target != Target::tensorrt_rtx) return;
+  for (const auto& layer : model.layers()) {
+    const quant::BaseQuantizeWrapper* wrapper = quant::as_wrapper(*layer);
+    if (wrapper == nullptr) continue;
+    const auto placed = wrapper->quantizers();
+    const auto in_blocks = [](const quant::PlacedQuantizer& each) {
+      return each.quantizer->config().block > 0;
+    };
+    const auto is_activation = [](const quant::PlacedQuantizer& each) {
+      return each.site.kind != quant::SiteKind::weight;
+    };
+    if (std::ranges::any_of(placed, in_blocks) &&
+        std::ranges::any_of(placed, is_activation)) {
+      throw UnsupportedError(
+          "unsupported_type", fmt::format("layer '{}'", layer->name()),
+          "TensorRT computes quantized activations with weights in blocks "
+          "wrongly. Hint: QuantizeOptions::weights_only");
+    }
+  }
+}
+
 /// Checks that the target supports the formats of all quantizers. Returns the
 /// first opset that has them.
 int check_formats(const Model& model, Target target) {
@@ -191,6 +228,10 @@ int check_formats(const Model& model, Target target) {
     }
     if (fp8) opset = std::max(opset, kFirstOpsetOfFloat8);
     if (int16) opset = std::max(opset, kFirstOpsetOfInt16);
+    if (config.block > 0) {
+      check_blocks(quantizer->name(), target);
+      opset = std::max(opset, kFirstOpsetOfBlocks);
+    }
   }
   return opset;
 }
@@ -216,6 +257,8 @@ std::vector<GraphPass> export_passes(const OnnxExportOptions& options) {
   std::vector<GraphPass> passes{{"bias scales", fit_scales_to_biases}};
   if (options.weights == OnnxWeights::int8) {
     passes.push_back({"quantized weights", store_quantized_weights});
+  } else {
+    passes.push_back({"weights in blocks", store_blocks});
   }
   if (options.uint8_activations) {
     passes.push_back({"uint8 activations", store_uint8_activations});
@@ -252,6 +295,7 @@ ExportedGraph build_onnx(const Model& given, const OnnxExportOptions& options) {
   const Model& model = folded ? *folded : given;
   check_signs(model, options.target);
   const int needed = check_formats(model, options.target);
+  check_beside_blocks(model, options.target);
   const int opset_version = options.opset != 0 ? options.opset
                             : options.float16
                                 ? std::max(needed, kFirstOpsetOfHalfScales)

@@ -26,10 +26,13 @@ void narrow_doubles(OnnxGraph& graph);
 /// (127 s_x) * (s_w / 2), with |b| = 2^30 s_x s_w.
 void fit_scales_to_biases(OnnxGraph& graph);
 
-/// Folds each QuantizeLinear of a constant: the quantized values replace the
-/// constant, under its name unless it has other consumers, and only
-/// DequantizeLinear remains. The graph's results stay the same, bit for bit.
+/// Folds each QuantizeLinear of a constant: the quantized values, as int8, int4
+/// or float8, replace the constant, under its name unless it has other
+/// consumers, and only DequantizeLinear remains. The graph's results stay the
+/// same, bit for bit.
 void store_quantized_weights(OnnxGraph& graph);
+/// The same for constants in blocks alone.
+void store_blocks(OnnxGraph& graph);
 
 /// Converts int8 pairs of activations with zero point 0 to uint8 with zero
 /// point 128: ONNX Runtime's convolutions require the same type for input and

@@ -1,5 +1,7 @@
 // store_quantized_weights(): weights stored as int8 or float8, as ONNX
 // Runtime's and NVIDIA's quantizers write them.
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
@@ -24,9 +26,44 @@ Tensor floats_of(const onnx::TensorProto& proto) {
   return tensor;
 }
 
+/// Packs pairs of int4 values, the first in the lower half of a byte.
+std::string packed_int4(std::span<const int8_t> values) {
+  std::string bytes((values.size() + 1) / 2, '\0');
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int bits = (values[i] & 0xf) << (i % 2 == 0 ? 0 : 4);
+    bytes[i / 2] = static_cast<char>(bytes[i / 2] | bits);
+  }
+  return bytes;
+}
+
+/// Stores the values of a weight in blocks as int4, or as int8 if they need
+/// more bits.
+void quantize_blocks(const OnnxNode& node, const Tensor& scale,
+                     onnx::TensorProto& weight) {
+  const QuantParams qparams{
+      .scale = scale,
+      .axis = static_cast<int>(integer_of(node, "axis", -1)),
+      .block = integer_of(node, "block_size", 0)};
+  const Tensor values = floats_of(weight);
+  const ElementScales scales(values.shape(), qparams);
+  std::vector<int8_t> q;
+  for (const float v : values.f32()) {
+    q.push_back(static_cast<int8_t>(
+        quantize(v, scales[q.size()], qparams.low, qparams.high)));
+  }
+  const bool int4 = std::ranges::all_of(
+      q, [](int8_t value) { return value >= -8 && value <= 7; });
+  weight.set_data_type(int4 ? kInt4 : onnx::TensorProto::INT8);
+  weight.set_raw_data(int4 ? packed_int4(q) : std::string(q.begin(), q.end()));
+}
+
 /// Replaces the values of a weight by the quantized values of its Q.
 void quantize_weight(const OnnxGraph& graph, const OnnxNode& node,
                      onnx::TensorProto& weight) {
+  if (integer_of(node, "block_size", 0) > 0) {
+    return quantize_blocks(node, floats_of(*graph.tensor(node.input(1))),
+                           weight);
+  }
   QuantParams qparams{.scale = floats_of(*graph.tensor(node.input(1))),
                       .axis = static_cast<int>(integer_of(node, "axis", -1))};
   const Tensor values = floats_of(weight);
@@ -49,12 +86,12 @@ void quantize_weight(const OnnxGraph& graph, const OnnxNode& node,
   weight.set_raw_data(std::move(bytes));
 }
 
-}  // namespace
-
-void store_quantized_weights(OnnxGraph& graph) {
+void store(OnnxGraph& graph, bool all) {
   for (OnnxNode& node : graph.nodes()) {
     onnx::TensorProto* weight = graph.initializer(node.input(0));
     if (!is_quantize(node) || weight == nullptr) continue;
+    const bool blocks = integer_of(node, "block_size", 0) > 0;
+    if (!all && !blocks) continue;
     std::string name = weight->name();
     if (graph.uses(name) > 1) {
       onnx::TensorProto copy = *weight;
@@ -62,9 +99,24 @@ void store_quantized_weights(OnnxGraph& graph) {
       weight = graph.initializer(name);
     }
     quantize_weight(graph, node, *weight);
+    if (blocks) {
+      // The type of the values is explicit; a zero point would need it, too.
+      for (OnnxNode* consumer : graph.consumers(node.output(0))) {
+        graph.change(*consumer, [](onnx::NodeProto& proto) {
+          proto.mutable_input()->RemoveLast();
+        });
+      }
+    }
+    const std::string zero_point = node.input(2);
     graph.redirect(node.output(0), name);
     graph.remove(node);
+    if (graph.uses(zero_point) == 0) graph.remove_initializer(zero_point);
   }
 }
+
+}  // namespace
+
+void store_quantized_weights(OnnxGraph& graph) { store(graph, true); }
+void store_blocks(OnnxGraph& graph) { store(graph, false); }
 
 }  // namespace octet::io

@@ -13,10 +13,13 @@ inline constexpr int kLastOpsetWritten = 21;
 /// First opset with float16 scales of Q and DQ, and with float8.
 inline constexpr int kFirstOpsetOfHalfScales = 19;
 inline constexpr int kFirstOpsetOfFloat8 = 19;
-/// First opset in which Q and DQ support int16.
+/// First opset in which Q and DQ support int16, int4 and blocks.
 inline constexpr int kFirstOpsetOfInt16 = 21;
+inline constexpr int kFirstOpsetOfBlocks = 21;
 /// TensorProto::DataType of newer versions of onnx than 1.12.
 inline constexpr int kFloat8E4M3FN = 17;
+inline constexpr int kUint4 = 21;
+inline constexpr int kInt4 = 22;
 
 /// Throws: ValueError for an opset that Octet does not export.
 void check_opset(int opset);

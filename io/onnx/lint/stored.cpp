@@ -4,15 +4,13 @@
 
 #include "onnx/check/proto_limits.h"
 #include "onnx/check/schemas.h"
+#include "onnx/graph/opsets.h"
 #include "onnx/graph/qdq.h"
 #include "onnx/graph/tensors.h"
 #include "rules.h"
 
 namespace octet::io::lint {
 namespace {
-
-// Numbers of onnx 1.16.
-constexpr int32_t kUint4 = 21, kInt4 = 22;
 
 bool is_int4(int32_t type) { return type == kUint4 || type == kInt4; }
 
@@ -49,8 +47,10 @@ void check_int4(const Constants& constants, const onnx::NodeProto& node,
     }
   }
   const int64_t block = integer_of(node, "block_size", 0);
-  if (block == 0 || block == 64 || block == 128 || !findings.tensorrt()) return;
-  findings.add("E15", node, "use blocks of 64 or 128, which TensorRT supports",
+  if (block == 0 || (block >= 16 && block <= 128) || !findings.tensorrt()) {
+    return;
+  }
+  findings.add("E15", node, "use blocks of 16 to 128, which TensorRT fuses",
                "blocks of {} elements share a scale", block);
 }
 

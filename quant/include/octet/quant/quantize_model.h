@@ -74,7 +74,7 @@ struct ToolkitPolicy {
 
 /// Options of place() and quantize_model().
 /// Fields in order: mode, spec, cases, policy, tensorrt, toolkit, on_unknown,
-/// activation, weight, bits
+/// activation, weight, weights_only, bits
 struct QuantizeOptions {
   /// Whether the policy decides on layers without a decision by spec or case.
   QuantizationMode mode = QuantizationMode::full;
@@ -89,6 +89,10 @@ struct QuantizeOptions {
   QuantizerConfig activation = activation_quantizer();
   /// Quantizers of weights: signed, with a live, fixed or learned scale.
   QuantizerConfig weight = weight_quantizer();
+  /// Quantize the kernels [in,out] of Dense and attention alone, as for W4A16:
+  /// P33. Layers whose export is a convolution, and those of fewer than 16
+  /// inputs or outputs, stay in float. Specs and cases take precedence.
+  bool weights_only = false;
   /// Bit widths of single layers, as for with_bits().
   std::vector<LayerBits> bits = {};
 };

@@ -161,7 +161,7 @@ enum class ScaleRule {
 
 /// Configuration of a quantizer: its quantized values, and the source of its
 /// scale. Ranges are checked by the Quantizer.
-/// Fields in order: format, bits, narrow_range, per_channel, rule,
+/// Fields in order: format, bits, narrow_range, per_channel, block, rule,
 /// is_signed, zero_point, asymmetric, constant_scale, ema_rate, freeze_step,
 /// scale_rate, clip_decay, straight_through
 struct QuantizerConfig {
@@ -171,6 +171,10 @@ struct QuantizerConfig {
   int bits = 8;  ///< width of integers, [2, 8], or 16 for activations
   bool narrow_range = false;  ///< lowest q is -(2^(bits-1) - 1), for weights
   bool per_channel = false;   ///< a scale per channel, for weights
+  /// Number of consecutive weights along the inputs that share a scale, [2,
+  /// 4096]; the last block may be shorter. For kernels [in,out] with a live or
+  /// fixed rule, in place of `per_channel`. 0: no blocks.
+  int64_t block = 0;
   ScaleRule rule = ScaleRule::fixed;  ///< source of the scale
   /// False: q in [0, 2^bits - 1], for activations. Placement selects it for
   /// tensors that cannot be negative: always below 8 bits, at 8 bits if this is
@@ -218,7 +222,7 @@ struct QuantizerConfig {
   }
   /// Quantization parameters without a scale.
   QuantParams qparams() const {
-    return {.low = low(), .high = high(), .format = format};
+    return {.low = low(), .high = high(), .format = format, .block = block};
   }
   /// Whether the scale follows the values in training.
   bool follows() const {
@@ -259,6 +263,8 @@ QuantizerConfig activation_quantizer(
     NumberFormat format = NumberFormat::integer);
 /// Per-channel int8 [-127,127] or a floating-point format, live absmax.
 QuantizerConfig weight_quantizer(NumberFormat format = NumberFormat::integer);
+/// int4 [-7,7] in blocks of `block` weights, live absmax: W4A16.
+QuantizerConfig int4_weight_quantizer(int64_t block = 32);
 
 /// Fake-quantizes a tensor. Consists of a range observer, a scale, two switches
 /// (observe, quantize) and a scale rule. An uncalibrated quantizer has no
@@ -328,7 +334,8 @@ class Quantizer {
   /// Returns the parameters that set_range() would set.
   /// Throws: ValueError as set_range().
   QuantParams qparams_of(ValueRange range) const;
-  /// Sets a scale per channel.
+  /// Sets a scale per channel, or per block in the order of
+  /// QuantParams::scale.
   /// Throws: ValueError if empty or unless all are finite and positive;
   /// UnsupportedError for live and per-tensor scales.
   void set_scales(std::span<const float> scales);

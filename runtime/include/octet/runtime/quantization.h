@@ -125,6 +125,9 @@ Tensor scales_of_log2(const Tensor& logarithms);
 float absmax(const Tensor& x);
 /// Largest magnitude of each slice of `axis`: shape [dim(axis)].
 Tensor absmax_per_channel(const Tensor& x, int axis);
+/// Returns the shape of the scales of a tensor in blocks.
+/// Throws: ValueError if block < 1; ShapeError for an axis out of range.
+Shape shape_of_blocks(const Shape& shape, int axis, int64_t block);
 /// Largest magnitude of each block of `block` values along `axis`: the shape of
 /// x with ceil(dim(axis) / block) on the axis. Throws: ValueError if block < 1.
 Tensor absmax_per_block(const Tensor& x, int axis, int64_t block);
