@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Finds defective solar cells with an INT8 network: installs the images, trains
-# a new classifier and the last blocks of an ImageNet network, quantizes with
-# and without training, and checks the file in ONNX Runtime and OpenVINO.
+# a new classifier and the last blocks of an ImageNet network, fine-tunes it in
+# INT8 (octet qat), and checks the file in ONNX Runtime and OpenVINO.
 # docs/tutorials/solar-cells.md explains the steps.
 #
 #   examples/solar_cells.sh [--seed N] [--epochs N] [--model NET.onnx] [--out DIR]

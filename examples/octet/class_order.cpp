@@ -226,9 +226,12 @@ void check_trained_classes(const Model& model, const Dataset& training,
   if (classes.size() == 1) {
     throw ValueError(
         "missing_classes", "--data",
-        fmt::format("all training samples have the same class, {}. Hint: a "
-                    "classifier needs samples of two or more classes",
-                    label_text(opened, static_cast<size_t>(*classes.begin()))));
+        fmt::format(
+            "all training samples have the same class, {}. Hint: a "
+            "classifier needs samples of two or more classes",
+            *classes.begin() < 0
+                ? fmt::format("label {}", *classes.begin())
+                : label_text(opened, static_cast<size_t>(*classes.begin()))));
   }
   // Classes with names were listed or reported as missing.
   const int64_t outputs = model.outputs()[0].shape()[-1];

@@ -73,10 +73,10 @@ void check_format(const PlacementOptions& o,
   if (!o.bits.empty()) {
     refuse("--bits", "cannot be combined with --format " + o.format);
   }
-  const bool by_policy = format == Format::fp8
-                             ? o.policy == "onnxruntime" || o.policy == "tflite"
-                             : !o.policy.empty() && o.policy != "tensorrt";
-  if (by_policy) {
+  const bool has_other_policy =
+      format == Format::fp8 ? o.policy == "onnxruntime" || o.policy == "tflite"
+                            : !o.policy.empty() && o.policy != "tensorrt";
+  if (has_other_policy) {
     refuse("--policy", fmt::format("{} cannot be combined with --format {}",
                                    o.policy, o.format));
   }
@@ -143,13 +143,13 @@ void add_placement_options(Command& command, PlacementOptions& o) {
   command
       .add("--format", o.format,
            "number format: fp8 is E4M3, for TensorRT 10 and 11 on GPUs since "
-           "Ada (SM 8.9); w4a16 is int4 for the weights of Dense and "
-           "attention alone, for TensorRT 11 and ONNX Runtime")
+           "Ada (SM 8.9); w4a16 is INT4 for the weights of Dense and "
+           "attention layers, for TensorRT 11 and ONNX Runtime")
       .type("int8|fp8|w4a16")
       .show_default();
   command
       .add("--block", o.block, 2, 4096,
-           "with --format w4a16: number of weights that share a scale "
+           "with --format w4a16: block size, the number of inputs per scale "
            "(default: 32; TensorRT fuses 16 to 128)")
       .type("N");
   command.add("--on-unknown", o.on_unknown, "handling of unknown layer names")
@@ -182,7 +182,10 @@ void choose_policy(PlacementOptions& options,
   check_format(options, target);
   if (!options.policy.empty()) return;
   options.by_default = true;
-  options.policy = target == "onnxruntime" ? "onnxruntime" : "tensorrt";
+  // Formats other than int8 have no pairs of ONNX Runtime's operators.
+  options.policy = target == "onnxruntime" && format_of(options) == Format::int8
+                       ? "onnxruntime"
+                       : "tensorrt";
 }
 
 Format format_of(const PlacementOptions& o) {

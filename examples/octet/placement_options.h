@@ -26,7 +26,7 @@ struct PlacementOptions {
   bool by_default = false;  // whether choose_policy() set the policy
   std::string bits;         // "4,8": weights, activations
   std::string format = "int8";
-  int64_t block = 0;  // of w4a16; 0: default
+  int64_t block = 0;  // block size of w4a16; 0: 32
 };
 
 void add_placement_options(Command& command, PlacementOptions& options);
@@ -34,7 +34,8 @@ void add_placement_options(Command& command, PlacementOptions& options);
 /// Sets the default policy: onnxruntime for that target, else tensorrt. Sets
 /// uint8 for OpenVINO, for which quantized() places models with a convolution
 /// behind a Concatenate as for ONNX Runtime.
-/// Throws: ValueError for an unknown number format.
+/// Throws: ValueError for an unknown number format; UnsupportedError for
+/// options that it excludes.
 void choose_policy(PlacementOptions& options,
                    const std::optional<std::string>& target = {});
 

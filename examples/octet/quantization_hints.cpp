@@ -124,8 +124,11 @@ std::vector<std::string> find_hints(const Model& model, const Model& quantized,
     hints.push_back(
         fmt::format("{} gives {}", trial.option, figures(trial.found)));
   }
-  if (as.few_bits)
-    hints.push_back("more bits (--bits, --mean-bits), --pipeline");
+  if (as.few_bits) {
+    hints.emplace_back(format_of(as.placement) == Format::w4a16
+                           ? "a smaller --block, --pipeline"
+                           : "more bits (--bits, --mean-bits), --pipeline");
+  }
   add_blame(quantized, data, hints);
   return hints;
 }

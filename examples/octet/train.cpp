@@ -263,12 +263,13 @@ void expect_gain(const TrainOptions& o, const Model& model, const Measured& by,
                     kHint));
   }
   if (is_zoo(o) && is_untrained(by, model, outcome.selected)) {
-    warn("not_improved", "train",
-         fmt::format("{} is no better than a random guess. Hint: more --epochs "
-                     "or another --rate; with few images, start from a trained "
-                     "model file: octet train imagenet.onnx --head {}",
-                     decisive_score(by, outcome.selected).text(),
-                     model.outputs()[0].shape()[-1]));
+    warn(
+        "not_improved", "train",
+        fmt::format("{} is close to chance. Hint: more --epochs or another "
+                    "--rate; with few images, start from a trained model file: "
+                    "octet train MODEL.onnx --head {}",
+                    decisive_score(by, outcome.selected).text(),
+                    model.outputs()[0].shape()[-1]));
   } else if (outcome.epoch == 0) {
     warn("not_improved", "train",
          fmt::format(

@@ -114,7 +114,8 @@ bool has_half_precision(const onnx::GraphProto& graph) {
          });
 }
 
-OnnxSummary summarize(onnx::ModelProto model) {
+// `packed`: constants that the model has as int8.
+OnnxSummary summarize(onnx::ModelProto model, const PackedConstants& packed) {
   OnnxSummary summary;
   summary.ir_version = model.ir_version();
   summary.opset = opset_of(model);
@@ -143,6 +144,11 @@ OnnxSummary summarize(onnx::ModelProto model) {
     summary.nodes.push_back(node_info(node, graph));
   }
   summary.qdq_pairs = pairs_of(graph);
+  for (OnnxQdqPair& pair : summary.qdq_pairs) {
+    const auto stored =
+        std::ranges::find(packed, pair.tensor, &onnx::TensorProto::name);
+    if (stored != packed.end()) pair.type = type_name(stored->data_type());
+  }
   return summary;
 }
 
@@ -150,7 +156,10 @@ OnnxSummary summarize(onnx::ModelProto model) {
 
 OnnxSummary inspect_onnx(const std::filesystem::path& path) {
   OnnxSummary summary = without_foreign_errors("ONNX model", [&] {
-    return summarize(read_onnx(path, FileLimits().memory_limit));
+    PackedConstants packed;
+    onnx::ModelProto model =
+        read_onnx(path, FileLimits().memory_limit, &packed);
+    return summarize(std::move(model), packed);
   });
   summary.bytes = static_cast<int64_t>(std::filesystem::file_size(path));
   return summary;

@@ -66,8 +66,9 @@ void check_block(std::string_view name, const QuantizerConfig& config) {
     return;
   }
   throw ValueError("conflicting_options", fmt::format("quantizer '{}'", name),
-                   fmt::format("blocks require a signed range and a live or "
-                               "fixed scale rule, got {}",
+                   fmt::format("blocks require a signed range, a live or fixed "
+                               "rule, and neither per_channel nor "
+                               "constant_scale, got {}",
                                to_string(config)));
 }
 
@@ -305,8 +306,8 @@ QuantParams Quantizer::qparams(const Tensor& x, int axis) const {
           }
           qparams.scale = current_scale();
           if (config_.block > 0) {
-            qparams = with_block_shape(fmt::format("quantizer '{}'", name_),
-                                       qparams, x.shape(), axis);
+            qparams = with_reshaped_blocks(fmt::format("quantizer '{}'", name_),
+                                           qparams, x.shape(), axis);
             return;
           }
           if (config_.per_channel && x.shape()[axis] != qparams.scale.size()) {

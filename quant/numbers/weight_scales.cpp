@@ -50,7 +50,7 @@ float mse_scale(std::span<const float> values, float top,
   return scale_of(best);
 }
 
-// Returns the values of each scale.
+// Groups the values by their scale.
 std::vector<std::vector<float>> values_of_scales(const Tensor& weight,
                                                  const QuantParams& qparams) {
   const ElementScales scales(weight.shape(), qparams);
@@ -73,8 +73,8 @@ int input_axis(std::string_view subject, const Shape& kernel, int axis) {
 
 }  // namespace
 
-QuantParams with_block_shape(std::string_view subject, QuantParams qparams,
-                             const Shape& weight, int axis) {
+QuantParams with_reshaped_blocks(std::string_view subject, QuantParams qparams,
+                                 const Shape& weight, int axis) {
   if (qparams.block == 0) return qparams;
   qparams.axis = input_axis(subject, weight, axis);
   const Shape shape = shape_of_blocks(weight, qparams.axis, qparams.block);

@@ -323,7 +323,7 @@ Decisions policy_of(const GraphIndex& graph, const Decisions& fixed,
 }
 
 // Keeps the sites of kernels that weight-only formats support.
-void keep_weights_alone(Decisions& decisions, const GraphIndex& graph) {
+void keep_kernel_sites(Decisions& decisions, const GraphIndex& graph) {
   for (auto& [layer, decision] : decisions) {
     if (decision.sites.empty()) continue;
     const bool image = graph.calls(*layer)[0]->inputs[0].shape().rank() > 3;
@@ -334,7 +334,9 @@ void keep_weights_alone(Decisions& decisions, const GraphIndex& graph) {
       return kernel.rank() != 2 || is_tiny_product(kernel[0], kernel[1]);
     });
     decision.rule = "P33";
-    decision.reason = "no kernel [in,out] of at least 16 inputs and outputs";
+    if (decision.sites.empty()) {
+      decision.reason = "no kernel [in,out] of at least 16 inputs and outputs";
+    }
     for (PlacedSite& placed : decision.sites) {
       placed.rule = "P33";
       placed.reason = "weights alone, activations in float";
@@ -424,7 +426,7 @@ Placement place(const Model& model, const QuantizeOptions& options) {
   std::optional<Decisions> alone;  // the policy without fixed decisions
   if (full) {
     Decisions rest = policy_of(graph, fixed, options);
-    if (options.weights_only) keep_weights_alone(rest, graph);
+    if (options.weights_only) keep_kernel_sites(rest, graph);
     all.insert(rest.begin(), rest.end());
     if (!fixed.empty()) alone = policy_of(graph, {}, options);
   }

@@ -2,10 +2,10 @@
 // kernels support neither: values are computed in float32, one by one.
 #include "fake_quantize_format.h"
 
-#include <algorithm>
 #include <cmath>
-#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <octet/runtime/parallel.h>
 
@@ -16,7 +16,7 @@
 namespace octet {
 namespace {
 
-// Rounds a quotient x / scale, without and with saturation.
+// Rounding of x / scale without saturation, and the bounds of the range.
 struct IntegerRounding {
   float low, high;
   float round(float v) const { return std::nearbyint(v); }
@@ -39,7 +39,7 @@ void with_rounding(const QuantParams& qparams, const Body& body) {
 }
 
 template <class Rounding>
-float saturated(const Rounding& r, float v) {
+float round_and_saturate(const Rounding& r, float v) {
   const float q = r.round(v);
   return q < r.low ? r.low : q > r.high ? r.high : q;  // NaN stays NaN
 }
@@ -65,7 +65,7 @@ void for_each_value(const Tensor& x, const QuantParams& qparams, Tensor& y,
 void quantize_into(const Tensor& x, const QuantParams& qparams, Tensor& y) {
   for_each_value(x, qparams, y,
                  [](const auto& r, float v, float scale, size_t) {
-                   return saturated(r, v / scale) * scale;
+                   return round_and_saturate(r, v / scale) * scale;
                  });
 }
 
@@ -93,7 +93,7 @@ Tensor scale_gradients(const Tensor& dy, const Tensor& x,
   with_rounding(qparams, [&](const auto& r) {
     for (size_t i = 0; i < values.size(); ++i) {
       const float v = values[i] / scales[i];
-      const float q = saturated(r, v);
+      const float q = round_and_saturate(r, v);
       const bool inside = v > r.low && v < r.high;
       const float slope = inside ? target.between * (q - v) : q;
       sums[scales.index(i)] += double{g[i]} * double{slope};

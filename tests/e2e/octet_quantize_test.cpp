@@ -235,6 +235,27 @@ TEST_F(OctetQuantize, WritesFp8) {
   }
 }
 
+TEST_F(OctetQuantize, WritesInt4WeightsInBlocks) {
+  const std::string data = "--data " + file("x.npy");
+  EXPECT_EQ(refusal(data + " --block 16"),
+            (Failure{"conflicting_options", "--block"}));
+  const std::string w4 = data + " --format w4a16 --block 16 --accept";
+  EXPECT_EQ(refusal(w4 + " --target tensorrt10"),
+            (Failure{"conflicting_options", "--format"}));
+  EXPECT_EQ(refusal(w4 + " --policy toolkit"),
+            (Failure{"conflicting_options", "--policy"}));
+  for (const char* target : {"tensorrt11", "onnxruntime", "any"}) {
+    const CommandResult r = run(w4 + " --target " + target);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    const io::OnnxSummary summary = io::inspect_onnx(folder_ / "int8.onnx");
+    EXPECT_EQ(summary.opset, 21);
+    EXPECT_FALSE(summary.qdq_pairs.empty());
+    for (const io::OnnxQdqPair& pair : summary.qdq_pairs) {
+      EXPECT_EQ(pair.type, "int4") << pair.tensor;
+    }
+  }
+}
+
 TEST_F(OctetQuantize, ExcludesLayersAndSetsBitWidths) {
   const auto weights = [&](const std::string& options) {
     const CommandResult r =

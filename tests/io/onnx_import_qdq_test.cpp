@@ -156,7 +156,7 @@ TEST(OnnxImportQdq, KeepsNamesOfFloatFiles) {
 
 TEST(OnnxImportQdq, RestoresFewerBits) {
   const Model model = zoo::make("merry", {});
-  for (const quant::QuantizerConfig config :
+  for (const quant::QuantizerConfig& config :
        {quant::QuantizerConfig{.bits = 4},
         quant::QuantizerConfig{.bits = 8, .narrow_range = true}}) {
     Model int4 = quant::quantize_model(model, {.activation = config});

@@ -1,10 +1,12 @@
 // INT4 weights in blocks in ONNX files.
+#include <algorithm>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <octet/io/lint.h>
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_reference.h>
 #include <octet/layers/layers.h>
@@ -111,6 +113,23 @@ TEST(OnnxInt4, IsRejectedBesideQuantizedActivations) {
   EXPECT_THROW(
       (void)to_onnx(model, OnnxExportOptions::for_target(Target::tensorrt11)),
       UnsupportedError);
+}
+
+TEST(OnnxInt4, StaysInt4InInspectionAndRepairs) {
+  const std::string bytes = to_onnx(int4_model(false)).bytes;
+  const TempFolder folder;
+  write_file(folder / "m.onnx", bytes);
+  const OnnxSummary summary = inspect_onnx(folder / "m.onnx");
+  EXPECT_EQ(summary.qdq_pairs.size(), 2u);
+  for (const OnnxQdqPair& pair : summary.qdq_pairs) {
+    EXPECT_EQ(pair.type, "int4");
+  }
+  onnx::ModelProto fixed;
+  ASSERT_TRUE(fixed.ParseFromString(
+      fix_onnx_bytes(bytes, {.target = Target::tensorrt11}).bytes));
+  EXPECT_EQ(std::ranges::count(fixed.graph().initializer(), kInt4,
+                               &onnx::TensorProto::data_type),
+            2);
 }
 
 TEST(OnnxInt4, ReportsTensorsOfAWrongSize) {

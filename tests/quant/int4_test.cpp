@@ -97,7 +97,7 @@ TEST(Int4Blocks, SquareErrorAndSecondOrderRoundingReduceTheError) {
   const Model clipped = by(WeightRange::mse);
   EXPECT_LT(error_of(clipped), error_of(nearest));
   Model rounded = clipped.clone();
-  round_weights(rounded, Dataset({{"x", x}}));
+  round_weights(rounded, Dataset::unlabeled({{"x", x}}));
   EXPECT_LT(error_of(rounded), 0.8 * error_of(clipped));
 }
 

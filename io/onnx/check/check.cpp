@@ -178,28 +178,30 @@ onnx::ModelProto parse_onnx(const std::string& bytes) {
   return model;
 }
 
-onnx::ModelProto read_onnx(const std::filesystem::path& path, int64_t limit) {
+onnx::ModelProto read_onnx(const std::filesystem::path& path, int64_t limit,
+                           PackedConstants* packed) {
   const std::string bytes = read_file_as(kOnnxFile, path);
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
         onnx::ModelProto model = parse_onnx(bytes);
         read_external_data(model, path.parent_path(), limit);
-        check_onnx(model);
+        check_onnx(model, packed);
         return model;
       });
 }
 
-void check_onnx_without_qdq(onnx::ModelProto& model) {
-  conform(model);
+void check_onnx_without_qdq(onnx::ModelProto& model, PackedConstants* packed) {
+  PackedConstants constants = conform(model);
+  if (packed != nullptr) *packed = std::move(constants);
   check_bounds(model);
   as_format_error("ONNX checker", [&] { check_graph_with_onnx(model); });
   check_arity(model.graph(), opset_of(model));
   as_format_error("ONNX shape inference", [&] { infer_shapes(model); });
 }
 
-void check_onnx(onnx::ModelProto& model) {
-  check_onnx_without_qdq(model);
+void check_onnx(onnx::ModelProto& model, PackedConstants* packed) {
+  check_onnx_without_qdq(model, packed);
   if (std::ranges::none_of(model.graph().node(), [](const auto& node) {
         return is_quantize(node) || is_dequantize(node);
       })) {

@@ -1,5 +1,6 @@
 #include "conform.h"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 #include <string>
@@ -53,9 +54,10 @@ void conform_constant(onnx::NodeProto& node) {
   value.mutable_t()->Swap(&tensor);
 }
 
-// Unpacks int4 and uint4, which onnx 1.12 does not know, to 8 bits. The results
-// of DequantizeLinear are the same. Tensors of a wrong size are reported later.
-void unpack_int4(onnx::TensorProto& tensor) {
+// Unpacks int4 and uint4, which onnx 1.12 does not support, to 8 bits. The
+// results of DequantizeLinear are the same. Tensors of a wrong size are
+// reported later.
+void unpack_int4(onnx::TensorProto& tensor, PackedConstants& packed_constants) {
   const bool is_signed = tensor.data_type() == kInt4;
   if (!is_signed && tensor.data_type() != kUint4) return;
   std::string packed = tensor.raw_data();
@@ -76,22 +78,32 @@ void unpack_int4(onnx::TensorProto& tensor) {
     const int bits = packed[i / 2] >> (i % 2 == 0 ? 0 : 4) & 0xf;
     bytes[i] = static_cast<char>(is_signed && bits > 7 ? bits - 16 : bits);
   }
+  packed_constants.push_back(tensor);
   tensor.set_data_type(is_signed ? onnx::TensorProto::INT8
                                  : onnx::TensorProto::UINT8);
   tensor.clear_int32_data();
   tensor.set_raw_data(std::move(bytes));
 }
 
-void conform_graph(onnx::GraphProto& graph) {
+// Replaces int4 in a type, as unpack_int4() does.
+void unpack_type(onnx::ValueInfoProto& value) {
+  if (!value.type().has_tensor_type()) return;
+  auto& type = *value.mutable_type()->mutable_tensor_type();
+  if (type.elem_type() == kInt4) type.set_elem_type(onnx::TensorProto::INT8);
+  if (type.elem_type() == kUint4) type.set_elem_type(onnx::TensorProto::UINT8);
+}
+
+void conform_graph(onnx::GraphProto& graph, PackedConstants& packed) {
   if (graph.name().empty()) graph.set_name("graph");
-  for (auto& tensor : *graph.mutable_initializer()) unpack_int4(tensor);
-  for (auto& value : *graph.mutable_value_info()) {
-    if (!value.type().has_tensor_type()) continue;
-    auto& type = *value.mutable_type()->mutable_tensor_type();
-    if (type.elem_type() == kInt4) type.set_elem_type(onnx::TensorProto::INT8);
-    if (type.elem_type() == kUint4) {
-      type.set_elem_type(onnx::TensorProto::UINT8);
-    }
+  for (auto& tensor : *graph.mutable_initializer()) {
+    unpack_int4(tensor, packed);
+  }
+  for (auto& value : *graph.mutable_value_info()) unpack_type(value);
+  // Before IR 4, initializers are listed as inputs, too.
+  for (auto& value : *graph.mutable_input()) {
+    const bool is_initializer = std::ranges::any_of(
+        packed, [&](const auto& t) { return t.name() == value.name(); });
+    if (is_initializer) unpack_type(value);
   }
   for (auto* values : {graph.mutable_input(), graph.mutable_output(),
                        graph.mutable_value_info()}) {
@@ -108,9 +120,10 @@ void conform_graph(onnx::GraphProto& graph) {
       remove_attribute(node, "axes");  // all axes, as without the attribute
     }
     for (auto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_t()) unpack_int4(*attribute.mutable_t());
-      if (attribute.has_g()) conform_graph(*attribute.mutable_g());
-      for (auto& inner : *attribute.mutable_graphs()) conform_graph(inner);
+      if (attribute.has_t()) unpack_int4(*attribute.mutable_t(), packed);
+      if (attribute.has_g()) conform_graph(*attribute.mutable_g(), packed);
+      for (auto& inner : *attribute.mutable_graphs())
+        conform_graph(inner, packed);
     }
   }
 }
@@ -172,13 +185,30 @@ bool has_valid_type(const onnx::ValueInfoProto& value) {
 
 }  // namespace
 
-void conform(onnx::ModelProto& model) {
+PackedConstants conform(onnx::ModelProto& model) {
   for (auto& import : *model.mutable_opset_import()) {
     if (is_standard_domain(import.domain())) import.clear_domain();
   }
-  if (!model.has_graph()) return;
-  conform_graph(*model.mutable_graph());
+  PackedConstants packed;
+  if (!model.has_graph()) return packed;
+  conform_graph(*model.mutable_graph(), packed);
   sort_nodes(*model.mutable_graph());
+  return packed;
+}
+
+void restore_packed(onnx::GraphProto& graph, const PackedConstants& packed) {
+  for (const onnx::TensorProto& stored : packed) {
+    onnx::TensorProto unpacked = stored;
+    PackedConstants ignored;
+    unpack_int4(unpacked, ignored);
+    for (auto& tensor : *graph.mutable_initializer()) {
+      if (tensor.name() == stored.name() &&
+          tensor.data_type() == unpacked.data_type() &&
+          tensor.raw_data() == unpacked.raw_data()) {
+        tensor = stored;
+      }
+    }
+  }
 }
 
 TemporaryShapes::TemporaryShapes(onnx::GraphProto& graph) {

@@ -6,6 +6,8 @@
 
 #include <onnx/onnx_pb.h>
 
+#include "check.h"
+
 namespace octet::io {
 
 /// Rewrites dynamic dimensions written as -1, explicit names of the standard
@@ -13,7 +15,12 @@ namespace octet::io {
 /// numbers instead of a tensor, empty lists of axes, nodes that precede their
 /// producers, and constants of type int4 and uint4, which become int8 and
 /// uint8.
-void conform(onnx::ModelProto& model);
+/// Returns the constants of type int4 and uint4, as stored.
+PackedConstants conform(onnx::ModelProto& model);
+
+/// Restores initializers of the graph that conform() unpacked and that did not
+/// change since. Tensors of Constant nodes and of subgraphs stay unpacked.
+void restore_packed(onnx::GraphProto& graph, const PackedConstants& packed);
 
 /// Adds a shape to inputs and outputs without a shape, as onnx::checker
 /// requires; the destructor restores them.
@@ -33,8 +40,8 @@ class TemporaryShapes {
   std::vector<Change> changes_;
 };
 
-/// Presents float8 tensors as int8 to onnx::checker 1.12, which does not know
-/// the type; the destructor restores them.
+/// Presents float8 tensors as int8 to onnx::checker 1.12, which does not
+/// support the type; the destructor restores them.
 class HiddenFloat8 {
  public:
   explicit HiddenFloat8(onnx::GraphProto& graph) { hide(graph); }

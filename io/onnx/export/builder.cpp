@@ -176,8 +176,8 @@ void check_fit(const std::string& name, const QuantParams& qparams,
 // Equal keys have the same pair.
 std::string key_of(const std::string& value, const QuantParams& qparams) {
   std::string key = fmt::format(
-      "{} {} {} {} {} ", value.size(), to_string(qparams.format), qparams.low,
-      qparams.high,
+      "{} {} {} {} {} {} ", value.size(), to_string(qparams.format),
+      qparams.block, qparams.low, qparams.high,
       qparams.per_channel() || qparams.block > 0 ? qparams.axis : -1);
   key.append(value).append(static_cast<const char*>(qparams.scale.raw()),
                            static_cast<size_t>(qparams.scale.bytes()));

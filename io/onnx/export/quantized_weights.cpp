@@ -1,5 +1,6 @@
-// store_quantized_weights(): weights stored as int8 or float8, as ONNX
-// Runtime's and NVIDIA's quantizers write them.
+// store_quantized_weights(), store_blocks(): fold QuantizeLinear into weights
+// of int8, float8 or, in blocks, int4, as ONNX Runtime's and NVIDIA's
+// quantizers write them.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -36,8 +37,8 @@ std::string packed_int4(std::span<const int8_t> values) {
   return bytes;
 }
 
-/// Stores the values of a weight in blocks as int4, or as int8 if they need
-/// more bits.
+/// Stores a weight in blocks as int4 if all quantized values are in [-8,7],
+/// otherwise as int8.
 void quantize_blocks(const OnnxNode& node, const Tensor& scale,
                      onnx::TensorProto& weight) {
   const QuantParams qparams{
@@ -100,7 +101,8 @@ void store(OnnxGraph& graph, bool all) {
     }
     quantize_weight(graph, node, *weight);
     if (blocks) {
-      // The type of the values is explicit; a zero point would need it, too.
+      // DequantizeLinear takes the type from its input, with which an int8 zero
+      // point would conflict.
       for (OnnxNode* consumer : graph.consumers(node.output(0))) {
         graph.change(*consumer, [](onnx::NodeProto& proto) {
           proto.mutable_input()->RemoveLast();

@@ -16,6 +16,7 @@
 #include "foreign_errors.h"
 #include "limit_checks.h"
 #include "onnx/check/check.h"
+#include "onnx/check/conform.h"
 #include "onnx/graph/qdq.h"
 #include "rules.h"
 
@@ -112,7 +113,8 @@ void drop_unused(OnnxGraph& graph, const std::vector<std::string>& kept) {
 namespace {
 
 LintFix repaired(onnx::ModelProto model, Target target) {
-  check_onnx_without_qdq(model);
+  PackedConstants packed;
+  check_onnx_without_qdq(model, &packed);
   LintFix fix;
   const auto unused = lint::unused_initializers(OnnxGraph(model));
   for (const lint::Repair& repair : lint::kRepairs) {
@@ -128,6 +130,7 @@ LintFix repaired(onnx::ModelProto model, Target target) {
   lint::drop_unused(graph, unused);
   model = std::move(graph).to_model();
   model.mutable_graph()->clear_value_info();
+  restore_packed(*model.mutable_graph(), packed);
   fix.bytes = serialize_onnx(model);
   return fix;
 }

@@ -89,9 +89,9 @@ struct QuantizeOptions {
   QuantizerConfig activation = activation_quantizer();
   /// Quantizers of weights: signed, with a live, fixed or learned scale.
   QuantizerConfig weight = weight_quantizer();
-  /// Quantize the kernels [in,out] of Dense and attention alone, as for W4A16:
-  /// P33. Layers whose export is a convolution, and those of fewer than 16
-  /// inputs or outputs, stay in float. Specs and cases take precedence.
+  /// Quantize only kernels [in,out] with at least 16 inputs and outputs, as in
+  /// W4A16: rule P33. Activations stay in float, as do layers that are exported
+  /// as convolutions. Specs and cases take precedence.
   bool weights_only = false;
   /// Bit widths of single layers, as for with_bits().
   std::vector<LayerBits> bits = {};

@@ -275,8 +275,8 @@ QuantizerConfig int4_weight_quantizer(int64_t block = 32);
 class Quantizer {
  public:
   /// Creates a quantizer without a scale.
-  /// Throws: ValueError for bits outside [2,8] and other options out of range
-  /// or in conflict.
+  /// Throws: ValueError for bits other than 2 to 8 and 16, a block outside
+  /// [2,4096], and other options out of range or in conflict.
   Quantizer(std::string name, const QuantizerConfig& config);
 
   /// Return the name, unique within a model, and the configuration.

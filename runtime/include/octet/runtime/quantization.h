@@ -45,7 +45,8 @@ int largest_value(NumberFormat format);
 /// mantissas, saturating at its largest value. NaN stays NaN.
 /// Throws: ValueError for `integer`.
 float round_to_format(float x, NumberFormat format);
-/// Returns the bits of round_to_format(x), in the lower 8 or 4 bits.
+/// Returns the bits of round_to_format(x), in the lower 8 or 4 bits; 0x7f for
+/// NaN in fp8_e4m3.
 /// Throws: ValueError for `integer`, and for NaN in fp4_e2m1.
 uint8_t encode_float(float x, NumberFormat format);
 /// Returns the value of the lower 8 or 4 bits.
@@ -64,10 +65,12 @@ struct QuantParams {
   /// Representable values. For floating-point formats low and high are minus
   /// and plus largest_value().
   NumberFormat format = NumberFormat::integer;
-  int64_t block = 0;  ///< number of values per block, >= 1; 0: no blocks
+  /// Number of values per block, >= 1 (quantizers: 2 to 4096); 0: no blocks.
+  int64_t block = 0;
 
-  /// Whether there is no scale; whether there is a scale per slice of `axis`.
+  /// Whether there is no scale.
   bool empty() const { return scale.empty(); }
+  /// Whether there is a scale per slice of `axis`.
   bool per_channel() const {
     return !empty() && block == 0 && scale.shape().rank() == 1;
   }
@@ -82,10 +85,10 @@ struct QuantParams {
 class ElementScales {
  public:
   /// Creates the map for a tensor of `shape`.
-  /// Throws: ShapeError if the scales do not fit.
+  /// Throws: ShapeError if the scales or the axis do not fit; ValueError
+  /// without a scale or for a negative block.
   ElementScales(const Shape& shape, const QuantParams& qparams);
-  /// Index of an element's scale; the scale. Elements are counted in memory
-  /// order.
+  /// Returns the index of an element's scale. Elements are in memory order.
   size_t index(size_t element) const {
     const size_t row = element / inner_;
     if (block_ == 0) return row % scales_.size();
@@ -125,11 +128,12 @@ Tensor scales_of_log2(const Tensor& logarithms);
 float absmax(const Tensor& x);
 /// Largest magnitude of each slice of `axis`: shape [dim(axis)].
 Tensor absmax_per_channel(const Tensor& x, int axis);
-/// Returns the shape of the scales of a tensor in blocks.
+/// Returns `shape` with ceil(dim(axis) / block) entries on `axis`: the shape of
+/// the scales of a tensor in blocks.
 /// Throws: ValueError if block < 1; ShapeError for an axis out of range.
 Shape shape_of_blocks(const Shape& shape, int axis, int64_t block);
 /// Largest magnitude of each block of `block` values along `axis`: the shape of
-/// x with ceil(dim(axis) / block) on the axis. Throws: ValueError if block < 1.
+/// x with ceil(dim(axis) / block) on the axis. Throws: as shape_of_blocks().
 Tensor absmax_per_block(const Tensor& x, int axis, int64_t block);
 
 /// Quantized values as i8.
@@ -197,8 +201,9 @@ Variable fake_quantize(const Variable& x, const LearnedScale& scale,
                        const QuantParams& qparams,
                        StraightThrough mode = StraightThrough::clipped);
 
-/// Returns the scale or the scales per channel, and the range of quantized
-/// values: "scale 0.05, range [-128,127]".
+/// Returns the scales, the format unless integer, and the range of quantized
+/// values: "scale 0.05, range [-128,127]"; "no quantization parameters" if
+/// empty.
 std::string to_string(const QuantParams& qparams);
 /// Prints to_string(qparams).
 std::ostream& operator<<(std::ostream& out, const QuantParams& qparams);
