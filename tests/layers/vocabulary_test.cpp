@@ -58,8 +58,8 @@ TEST(Vocabulary, IsThatOfVariablesForTensors) {
                    "regularization_loss", "softmax_cross_entropy"}));
   // Element types, quantized values and samples, which Variables lack.
   EXPECT_EQ(without(tensors, variables),
-            (Names{"absmax_per_channel", "cast", "dequantize", "quantize",
-                   "rows_at", "scales_of_log2"}));
+            (Names{"absmax_per_block", "absmax_per_channel", "cast",
+                   "dequantize", "quantize", "rows_at", "scales_of_log2"}));
 }
 
 TEST(Vocabulary, IsThatOfSymbolicTensors) {
@@ -75,7 +75,8 @@ TEST(Vocabulary, IsThatOfSymbolicTensors) {
   // (negative), scale_shift (affine), swish (silu), hard_swish (hard_silu),
   // gather (take), compare (equal, ...), pad1d and pad2d (pad).
   EXPECT_EQ(without(functions_returning("Tensor"), symbolic),
-            (Names{"absmax_per_channel",
+            (Names{"absmax_per_block",
+                   "absmax_per_channel",
                    "absolute",
                    "avg_pool1d",
                    "avg_pool2d",

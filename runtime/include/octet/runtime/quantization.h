@@ -96,6 +96,7 @@ class ElementScales {
     return (row / size_ * blocks + row % size_ / block_) * inner_ +
            element % inner_;
   }
+  /// Returns the scale of an element.
   float operator[](size_t element) const { return scales_[index(element)]; }
 
  private:
