@@ -1,7 +1,8 @@
 // Products of quantized values by AMX: one instruction multiplies 64 bytes of
-// each of 16 pixels with 64 bytes of each of 16 channels and adds to 256 sums. Operands
-// have the memory layout of vpdpbusd (see int8_gemm.inl). Source: Intel 64 and
-// IA-32 Architectures Software Developer's Manual, volume 1, chapter 18.
+// each of 16 pixels with 64 bytes of each of 16 channels and adds to 256 sums.
+// Operands have the memory layout of vpdpbusd (see int8_gemm.inl). Source:
+// Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1,
+// chapter 18.
 
 #include "code_sums.inl"
 

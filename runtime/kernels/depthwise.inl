@@ -2,8 +2,8 @@
 // tiles over neighboring outputs of a row, so that the weights of a tap are
 // loaded once per tile.
 
-// Per-channel sums over all pixels: of the value and its square, or of a gradient
-// mask.
+// Per-channel sums over all pixels: of the value and its square, or of a
+// gradient mask.
 template <class V>
 struct RunningSums {
   V of[3];

@@ -79,7 +79,8 @@ Decision decide(const GraphIndex& graph, const GraphNode& node,
   const std::string& layer_class = info.layer_class;
   Decision decision{.rule = "P01"};
   decision.sites = wrapper_sites(
-      node, "P01", fmt::format("weights of {}, quantized as its data", layer_class));
+      node, "P01",
+      fmt::format("weights of {}, quantized as its data", layer_class));
   for (PlacedSite& placed : decision.sites) {
     if (placed.site.kind == SiteKind::intermediate) {
       placed.reason = fmt::format("data of {}'s second product", layer_class);

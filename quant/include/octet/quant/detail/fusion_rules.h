@@ -127,7 +127,7 @@ const typename G::Node* silu_gate(const G& graph, const typename G::Node& node,
       graph.input_count(node) != 2) {
     return nullptr;
   }
-  for (const size_t i : {0, 1}) {
+  for (const size_t i : {size_t{0}, size_t{1}}) {
     const auto* gate = graph.producer(source(graph.input(node, i)));
     if (gate != nullptr && graph.kind(*gate) == FusionKind::gate &&
         source(graph.input(*gate, 0)) == source(graph.input(node, 1 - i))) {
