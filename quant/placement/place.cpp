@@ -7,12 +7,12 @@
 
 #include <octet/layers/custom_layer.h>
 #include <octet/layers/model.h>
-#include <octet/quant/detail/fusion_rules.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/detail/near_names.h>
 #include <octet/runtime/error.h>
 
+#include "placement/number_formats.h"
 #include "placement/policies.h"
 #include "placement/precedence.h"
 #include "plan/name_pattern.h"
@@ -303,10 +303,6 @@ void add_conflicts(const GraphIndex& graph, const Layer& layer,
   }
 }
 
-bool is_fp8(const QuantizerConfig& config) {
-  return config.format == NumberFormat::fp8_e4m3;
-}
-
 Decisions policy_of(const GraphIndex& graph, const Decisions& fixed,
                     const QuantizeOptions& options) {
   switch (options.policy) {
@@ -318,48 +314,9 @@ Decisions policy_of(const GraphIndex& graph, const Decisions& fixed,
       break;
   }
   TensorrtPolicy tensorrt = options.tensorrt;
-  tensorrt.skip_without_fp8 |= is_fp8(options.activation);
+  tensorrt.skip_without_fp8 |=
+      options.activation.format == NumberFormat::fp8_e4m3;
   return tensorrt_policy(graph, fixed, tensorrt);
-}
-
-// Keeps the sites of kernels that weight-only formats support.
-void keep_kernel_sites(Decisions& decisions, const GraphIndex& graph) {
-  for (auto& [layer, decision] : decisions) {
-    if (decision.sites.empty()) continue;
-    const bool image = graph.calls(*layer)[0]->inputs[0].shape().rank() > 3;
-    std::erase_if(decision.sites, [&](const PlacedSite& placed) {
-      if (placed.site.kind != SiteKind::weight || image) return true;
-      const Shape& kernel =
-          layer->parameter(placed.site.parameter).variable.shape();
-      return kernel.rank() != 2 || is_tiny_product(kernel[0], kernel[1]);
-    });
-    decision.rule = "P33";
-    if (decision.sites.empty()) {
-      decision.reason = "no kernel [in,out] of at least 16 inputs and outputs";
-    }
-    for (PlacedSite& placed : decision.sites) {
-      placed.rule = "P33";
-      placed.reason = "weights alone, activations in float";
-    }
-  }
-}
-
-// Softmax outputs of FP8 have the range [0,1].
-// Source: ModelOpt 0.47, FP8 attention.
-void fix_scales_behind_softmax(QdqPlan& plan, const GraphIndex& graph) {
-  for (QdqPoint& point : plan.points) {
-    if (!is_fp8(point.config) || point.config.rule != ScaleRule::fixed ||
-        point.site.kind != SiteKind::input) {
-      continue;
-    }
-    const Layer* layer = graph.find_layer(point.layer);
-    const auto input = static_cast<size_t>(point.site.index);
-    const auto calls = graph.calls(*layer);
-    const bool all = std::ranges::all_of(calls, [&](const GraphNode* call) {
-      return graph.source(call->inputs[input]).layer->class_name() == "Softmax";
-    });
-    if (all) point.config.constant_scale = 1.0f / 448;
-  }
 }
 
 std::string_view policy_name(Policy policy) {

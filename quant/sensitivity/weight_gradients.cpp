@@ -18,7 +18,7 @@ struct WeightError {
 };
 
 // Returns the trainable quantized weights with their rounding errors.
-std::vector<WeightError> weights_of(const Model& model) {
+std::vector<WeightError> weight_errors(const Model& model) {
   std::vector<WeightError> result;
   for (const auto& layer : model.layers()) {
     const BaseQuantizeWrapper* wrapper = as_wrapper(*layer);
@@ -58,7 +58,7 @@ std::optional<bool> gives_logits(const Model& model) {
 std::map<std::string, double> weight_loss_rises(
     const Model& model, const Dataset& samples,
     std::span<const int64_t> classes) {
-  std::vector<WeightError> weights = weights_of(model);
+  std::vector<WeightError> weights = weight_errors(model);
   const std::optional<bool> logits = gives_logits(model);
   if (weights.empty() || !logits) return {};
   for (int64_t n = 0; n < samples.size(); ++n) {

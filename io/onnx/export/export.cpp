@@ -169,89 +169,6 @@ void check_float16(const OnnxExportOptions& options, int64_t qdq_pairs) {
   }
 }
 
-/// Throws: UnsupportedError for a target that does not read int4 in blocks.
-void check_blocks(const std::string& name, Target target) {
-  if (target == Target::any || target == Target::tensorrt11 ||
-      target == Target::tensorrt_rtx || target == Target::onnxruntime) {
-    return;
-  }
-  throw UnsupportedError(
-      "unsupported_type", fmt::format("quantizer '{}'", name),
-      fmt::format("blocks need opset 21, which {} does not support. Hint: the "
-                  "targets tensorrt11, tensorrt_rtx and onnxruntime support it",
-                  title_of(target)));
-}
-
-/// Throws: UnsupportedError for quantized activations beside weights in blocks,
-/// for TensorRT: its builder moves the scales of blocks behind the sum.
-void check_beside_blocks(const Model& model, Target target) {
-  if (target != Target::tensorrt11 && target != Target::tensorrt_rtx) return;
-  for (const auto& layer : model.layers()) {
-    const quant::BaseQuantizeWrapper* wrapper = quant::as_wrapper(*layer);
-    if (wrapper == nullptr) continue;
-    const auto placed = wrapper->quantizers();
-    const auto in_blocks = [](const quant::PlacedQuantizer& each) {
-      return each.quantizer->config().block > 0;
-    };
-    const auto is_activation = [](const quant::PlacedQuantizer& each) {
-      return each.site.kind != quant::SiteKind::weight;
-    };
-    if (std::ranges::any_of(placed, in_blocks) &&
-        std::ranges::any_of(placed, is_activation)) {
-      throw UnsupportedError(
-          "unsupported_type", fmt::format("layer '{}'", layer->name()),
-          "TensorRT computes quantized activations with weights in blocks "
-          "wrongly. Hint: QuantizeOptions::weights_only");
-    }
-  }
-}
-
-/// Checks that the target supports the formats of all quantizers. Returns the
-/// first opset that has them.
-int check_formats(const Model& model, Target target) {
-  int opset = kFirstOpsetWritten;
-  for (const auto& quantizer : quant::quantizers(model)) {
-    const quant::QuantizerConfig& config = quantizer->config();
-    const bool fp8 = config.format == NumberFormat::fp8_e4m3;
-    const bool int16 =
-        config.format == NumberFormat::integer && config.bits > 8;
-    if ((fp8 && !takes_float8(target)) || (int16 && !takes_int16(target)) ||
-        config.format == NumberFormat::fp4_e2m1) {
-      throw UnsupportedError(
-          "unsupported_type", fmt::format("quantizer '{}'", quantizer->name()),
-          fmt::format(
-              "{} is not supported by {}. Hint: {}", quant::range_text(config),
-              title_of(target),
-              fp8 ? "the targets tensorrt10, tensorrt11 and tensorrt_rtx "
-                    "support FP8"
-                  : "the target onnxruntime supports 16 bits"));
-    }
-    if (fp8) opset = std::max(opset, kFirstOpsetOfFloat8);
-    if (int16) opset = std::max(opset, kFirstOpsetOfInt16);
-    if (config.block > 0) {
-      check_blocks(quantizer->name(), target);
-      opset = std::max(opset, kFirstOpsetOfBlocks);
-    }
-  }
-  return opset;
-}
-
-void check_signs(const Model& model, Target target) {
-  if (takes_uint8(target)) return;
-  for (const auto& quantizer : quant::quantizers(model)) {
-    const quant::QuantizerConfig& config = quantizer->config();
-    if (config.is_signed || config.bits < 8) continue;
-    throw UnsupportedError(
-        "unsupported_type", fmt::format("quantizer '{}'", quantizer->name()),
-        fmt::format(
-            "must be signed for {}, got {}. Hint: the targets onnxruntime and "
-            "openvino support uint8; OnnxImportOptions.symmetric_activations "
-            "imports a file with symmetric ranges",
-            target == Target::any ? "all targets" : to_string(target),
-            to_string(config)));
-  }
-}
-
 /// Returns the passes of the options and the target.
 std::vector<GraphPass> export_passes(const OnnxExportOptions& options) {
   std::vector<GraphPass> passes{{"bias scales", fit_scales_to_biases}};
@@ -293,9 +210,7 @@ ExportedGraph build_onnx(const Model& given, const OnnxExportOptions& options) {
   std::optional<Model> folded;
   if (options.fold_batch_norm) folded = quant::fold_batch_norm(given);
   const Model& model = folded ? *folded : given;
-  check_signs(model, options.target);
   const int needed = check_formats(model, options.target);
-  check_beside_blocks(model, options.target);
   const int opset_version = options.opset != 0 ? options.opset
                             : options.float16
                                 ? std::max(needed, kFirstOpsetOfHalfScales)

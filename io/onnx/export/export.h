@@ -29,6 +29,11 @@ bool takes_int16(Target target);
 /// "TensorRT 10", for messages.
 std::string title_of(Target target);
 
+/// Checks that the target supports the number formats of all quantizers.
+/// Returns the first opset that has them.
+/// Throws: UnsupportedError naming a quantizer or a layer.
+int check_formats(const Model& model, Target target);
+
 /// Builds the graph of to_onnx(), unchecked. Throws: as to_onnx().
 ExportedGraph build_onnx(const Model& model, const OnnxExportOptions& options);
 
