@@ -97,6 +97,11 @@ void expect_for_weight(std::string_view subject,
                     "Hint: a live scale follows the weight in every pass",
                     to_string(config)));
   }
+  if (config.format == NumberFormat::integer && config.bits > 8) {
+    throw UnsupportedError(
+        "unsupported_value", std::string(subject),
+        fmt::format("weights need at most 8 bits, got {}", to_string(config)));
+  }
   if (!config.is_signed) {
     throw UnsupportedError(
         "unsupported_value", std::string(subject),

@@ -120,6 +120,38 @@ TEST(OnnxFp8, IsRejectedByTargetsAndOpsetsWithoutIt) {
   }
 }
 
+TEST(OnnxFp8, IsRejectedInBlocksAndFp4Altogether) {
+  const SymbolicTensor x = input({64}, "x");
+  const Model model(x, Dense({.units = 32})(x));
+  for (const NumberFormat format :
+       {NumberFormat::fp8_e4m3, NumberFormat::fp4_e2m1}) {
+    quant::QuantizerConfig weight = quant::int4_weight_quantizer(32);
+    weight.format = format;
+    const Model blocks =
+        quant::quantize_model(model, {.weight = weight, .weights_only = true});
+    EXPECT_THROW((void)to_onnx(blocks), Error);
+  }
+}
+
+TEST(OnnxFp8, WritesInt16ActivationsFromOpset21) {
+  const SymbolicTensor x = input({70}, "x");
+  Model model = quant::quantize_model(Model(x, Dense({.units = 17})(x)),
+                                      {.activation = {.bits = 16}});
+  quant::calibrate(model, [](const Model& m) {
+    (void)m.predict(Tensor::full({2, 70}, 1));
+  });
+  const onnx::ModelProto proto = parsed(to_onnx(model).bytes);
+  EXPECT_EQ(proto.opset_import(0).version(), 21);
+  int zero_points = 0;
+  for (const auto& tensor : proto.graph().initializer()) {
+    zero_points += tensor.data_type() == onnx::TensorProto::INT16 ? 1 : 0;
+  }
+  EXPECT_EQ(zero_points, 1);
+  EXPECT_THROW(
+      (void)to_onnx(model, OnnxExportOptions::for_target(Target::tensorrt11)),
+      UnsupportedError);
+}
+
 TEST(OnnxFp8, IsNoElementTypeOfOtherOperators) {
   const std::string bytes =
       to_onnx(in_fp8("resnet20"), {.weights = OnnxWeights::int8}).bytes;

@@ -116,6 +116,7 @@ TEST(Fp8, RejectsOptionsOfIntegers) {
   QuantizerConfig config = activation_quantizer(kFp8);
   config.is_signed = false;
   EXPECT_THROW(Quantizer("q", config), ValueError);
+  EXPECT_THROW(expect_for_weight("w", {.bits = 16}), UnsupportedError);
   config = activation_quantizer(kFp8);
   config.rule = ScaleRule::learned_clip;
   EXPECT_THROW(Quantizer("q", config), ValueError);

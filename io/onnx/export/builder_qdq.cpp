@@ -55,7 +55,8 @@ int first_opset_of(const QuantParams& qparams) {
 }
 
 void check_range(const std::string& name, const QuantParams& qparams) {
-  const bool is_float = qparams.format == NumberFormat::fp8_e4m3;
+  const bool is_float =
+      qparams.format == NumberFormat::fp8_e4m3 && qparams.block == 0;
   const bool fits_int16 = qparams.low >= -32768 && qparams.high <= 32767 &&
                           qparams.low < -128 && qparams.high > 255;
   const bool fits_int8 = qparams.low >= -128 && qparams.high <= 127;
@@ -65,7 +66,8 @@ void check_range(const std::string& name, const QuantParams& qparams) {
   if (is_float || fits_integer) return;
   throw ValueError(
       "out_of_range", fmt::format("quantizer '{}'", name),
-      fmt::format("quantized values must be float8, within [-128,127] or "
+      fmt::format("quantized values must be float8 without blocks, within "
+                  "[-128,127] or "
                   "[-32768,32767], or the 256 values of uint8 around a zero "
                   "point, got {}",
                   to_string(qparams)));

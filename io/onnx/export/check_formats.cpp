@@ -76,8 +76,12 @@ int check_formats(const Model& model, Target target) {
     const bool fp8 = config.format == NumberFormat::fp8_e4m3;
     const bool int16 =
         config.format == NumberFormat::integer && config.bits > 8;
-    if ((fp8 && !takes_float8(target)) || (int16 && !takes_int16(target)) ||
-        config.format == NumberFormat::fp4_e2m1) {
+    if (config.format == NumberFormat::fp4_e2m1) {
+      throw UnsupportedError("unsupported_type",
+                             fmt::format("quantizer '{}'", quantizer->name()),
+                             "ONNX export does not support fp4_e2m1");
+    }
+    if ((fp8 && !takes_float8(target)) || (int16 && !takes_int16(target))) {
       throw UnsupportedError(
           "unsupported_type", fmt::format("quantizer '{}'", quantizer->name()),
           fmt::format(
