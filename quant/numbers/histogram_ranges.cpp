@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -75,12 +76,10 @@ std::vector<float> magnitudes(const QuantParams& qparams) {
     }
     return result;
   }
-  const bool fp8 = qparams.format == NumberFormat::fp8_e4m3;
-  float spacing = fp8 ? 0x1p-9f : 0.5f;
-  const float binade = fp8 ? 16 : 4;  // its end, in spacings
-  for (float v = 0; v <= static_cast<float>(qparams.high); v += spacing) {
-    result.push_back(v);
-    if (v == binade * spacing) spacing *= 2;
+  // Nonnegative values ascend with their bits.
+  const auto high = static_cast<float>(qparams.high);
+  for (uint8_t bits = 0; result.empty() || result.back() < high; ++bits) {
+    result.push_back(decode_float(bits, qparams.format));
   }
   return result;
 }

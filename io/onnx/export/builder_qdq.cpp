@@ -9,6 +9,7 @@
 #include <octet/runtime/error.h>
 
 #include "builder.h"
+#include "export.h"
 #include "onnx/graph/tensors.h"
 
 namespace octet::io {
@@ -38,19 +39,6 @@ bool fills_type(const QuantParams& qparams) {
       return qparams.low == -32768 && qparams.high == 32767;
     default:
       return true;
-  }
-}
-
-// First opset in which Q and DQ support the element type.
-int first_opset_of(const QuantParams& qparams) {
-  if (qparams.block > 0) return kFirstOpsetOfBlocks;
-  switch (quantized_type(qparams)) {
-    case kFloat8E4M3FN:
-      return kFirstOpsetOfFloat8;
-    case onnx::TensorProto::INT16:
-      return kFirstOpsetOfInt16;
-    default:
-      return kFirstOpsetWritten;
   }
 }
 
@@ -125,6 +113,18 @@ std::string key_of(const std::string& value, const QuantParams& qparams) {
 }
 
 }  // namespace
+
+int first_opset_of(const QuantParams& qparams) {
+  if (qparams.block > 0) return kFirstOpsetOfBlocks;
+  switch (quantized_type(qparams)) {
+    case kFloat8E4M3FN:
+      return kFirstOpsetOfFloat8;
+    case onnx::TensorProto::INT16:
+      return kFirstOpsetOfInt16;
+    default:
+      return kFirstOpsetWritten;
+  }
+}
 
 // Zero, or the zero point of uint8, in the element type of the quantized
 // values.

@@ -91,12 +91,8 @@ int check_formats(const Model& model, Target target) {
                     "support FP8"
                   : "the target onnxruntime supports 16 bits"));
     }
-    if (fp8) opset = std::max(opset, kFirstOpsetOfFloat8);
-    if (int16) opset = std::max(opset, kFirstOpsetOfInt16);
-    if (config.block > 0) {
-      check_blocks(quantizer->name(), target);
-      opset = std::max(opset, kFirstOpsetOfBlocks);
-    }
+    if (config.block > 0) check_blocks(quantizer->name(), target);
+    opset = std::max(opset, first_opset_of(config.qparams()));
   }
   return opset;
 }

@@ -9,6 +9,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/io/onnx.h>
+#include <octet/runtime/quantization.h>
 
 #include "deferred_initializers.h"
 
@@ -28,6 +29,9 @@ bool takes_float8(Target target);
 bool takes_int16(Target target);
 /// "TensorRT 10", for messages.
 std::string title_of(Target target);
+
+/// Returns the first opset in which Q and DQ support quantized values.
+int first_opset_of(const QuantParams& qparams);
 
 /// Checks that the target supports the number formats of all quantizers.
 /// Returns the first opset that has them.

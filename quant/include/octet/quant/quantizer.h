@@ -214,12 +214,6 @@ struct QuantizerConfig {
     if (format != NumberFormat::integer) return -largest_value(format);
     return !is_signed ? -zero_point : narrow_range ? -high() : -high() - 1;
   }
-  /// Bits per stored value: 8 for FP8, 4 for FP4, otherwise `bits`.
-  int stored_bits() const {
-    return format == NumberFormat::fp8_e4m3   ? 8
-           : format == NumberFormat::fp4_e2m1 ? 4
-                                              : bits;
-  }
   /// Quantization parameters without a scale.
   QuantParams qparams() const {
     return {.low = low(), .high = high(), .format = format, .block = block};
