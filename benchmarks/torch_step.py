@@ -9,7 +9,7 @@ unet, or quickstart (the network of examples/quickstart.sh and step_benchmark).
 
 MODE: fp32; qdq, fake-quantized inputs and weights with frozen scales; fx or pt2e,
 QAT by the two front ends of torch.ao with moving averages. Channels last, SGD with
-momentum and random images, like train_step. Needs torch (measured with 2.8).
+momentum and random images, like train_step. Needs torch, and torchao for pt2e (measured with 2.15 and 0.18).
 """
 
 import json
@@ -238,8 +238,10 @@ def prepared_by_fx(model, x):
 
 
 def prepared_by_pt2e(model, x):
-    from torch.ao.quantization.quantize_pt2e import prepare_qat_pt2e
-    from torch.ao.quantization.quantizer import x86_inductor_quantizer as x86
+    from torchao.quantization.pt2e import (FakeQuantizeBase,
+                                           move_exported_model_to_train)
+    from torchao.quantization.pt2e.quantize_pt2e import prepare_qat_pt2e
+    from torchao.quantization.pt2e.quantizer import x86_inductor_quantizer as x86
 
     quantizer = x86.X86InductorQuantizer()
     quantizer.set_global(
@@ -247,10 +249,9 @@ def prepared_by_pt2e(model, x):
     # Strict: otherwise the quantizer finds no layers in the export.
     exported = torch.export.export(model.train(), (x,), strict=True).module()
     prepared = prepare_qat_pt2e(exported, quantizer)
-    if not any(isinstance(module, torch.ao.quantization.FakeQuantizeBase)
-               for module in prepared.modules()):
+    if not any(isinstance(module, FakeQuantizeBase) for module in prepared.modules()):
         sys.exit("pt2e: the prepared model has no fake-quantization")
-    torch.ao.quantization.move_exported_model_to_train(prepared)
+    move_exported_model_to_train(prepared)
     return prepared
 
 

@@ -89,6 +89,20 @@ Model equalized(const Model& model, const char* option) {
   return result;
 }
 
+std::optional<Calibrated> calibrated_equalized(const Model& model,
+                                               const Dataset& data,
+                                               const QuantizedAs& as) {
+  try {
+    Model folded = quant::fold_batch_norm(model);
+    if (!any_equalized(quant::equalize(folded))) return {};
+    Model int8 = quantized(folded, as.placement);
+    std::string report = calibrate(int8, data, as.calibration, as.few_bits);
+    return Calibrated{std::move(int8), std::move(report)};
+  } catch (const Error&) {
+    return {};  // patterns or spec entries name layers that folding removed
+  }
+}
+
 std::vector<std::string> find_hints(const Model& model, const Model& quantized,
                                     const Dataset& data,
                                     const QuantizedAs& as) {

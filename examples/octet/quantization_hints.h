@@ -1,6 +1,7 @@
 // Remedies for a quantized model that is much worse than its float model.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,19 @@ struct QuantizedAs {
   bool few_bits = false;   ///< some weights have fewer than 8 bits
   bool calibrated = true;  ///< by `calibration`, so that other methods may help
 };
+
+/// A calibrated model, and the result as text.
+struct Calibrated {
+  Model model;
+  std::string report;
+};
+
+/// Returns the equalized() model, quantized and calibrated, or nothing if no
+/// pair of layers can be equalized or the placement names a layer that folding
+/// removes.
+std::optional<Calibrated> calibrated_equalized(const Model& model,
+                                               const Dataset& data,
+                                               const QuantizedAs& as);
 
 /// Returns helpful options as phrases: calibration methods and equalization
 /// that raise the output SQNR on a subset of the samples, with figures, and the

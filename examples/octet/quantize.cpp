@@ -38,9 +38,10 @@ constexpr const char* kQuantizeNotes = R"(
 Calibration:
   A few hundred samples suffice. A quarter of them is held out to select the
   method by output error; with labels, accuracy is reported as well. Unusual
-  samples (one pixel of 10^6, NaN) are reported and ignored. --pipeline tries
-  calibration, equalization, bias correction, second-order rounding, AdaRound
-  and block reconstruction.
+  samples (one pixel of 10^6, NaN) are reported and ignored. If the output SQNR
+  is below 30 dB, the model is equalized as well (--equalize) and the better
+  result written. --pipeline tries calibration, equalization, bias correction,
+  second-order rounding, AdaRound and block reconstruction.
 
 Exit code:
   1 if the output SQNR is below 15 dB, if more than 10 % of the samples change
@@ -77,6 +78,7 @@ struct QuantizeOptions {
   bool pipeline = false;
   double target = -1;  // negative: not given
   bool equalize = false;
+  bool no_equalize = false;
   bool keep_unusual = false;
   bool accept = false;
   bool json = false;
@@ -150,6 +152,42 @@ Model run_pipeline(const Model& model, const Dataset& data,
     figures.set("target", *result.target).set("target_met", result.met);
   }
   return std::move(result.model);
+}
+
+/// Whether equalization may replace a poor result: nothing that the options fix
+/// (scales, widths, layers by name) changes.
+bool may_equalize(const QuantizeOptions& o) {
+  return !o.equalize && !o.no_equalize && !o.pipeline && o.mean_bits == 0 &&
+         o.calibration.method == "auto" &&
+         format_of(o.placement) == Format::int8;
+}
+
+/// Replaces `int8` by the quantized equalized model if that has a higher output
+/// SQNR. Returns the result as text, empty if nothing was tried.
+std::string try_equalized(const Model& model, Model& int8, const Dataset& data,
+                          const QuantizeOptions& o, bool few_bits,
+                          Config& figures) {
+  constexpr double kGood = 30, kGain = 1;  // dB
+  constexpr int64_t kCompared = 256;
+  const Dataset samples = data.sample(kCompared);
+  const double before = quant::compare_outputs(model, int8, samples).sqnr();
+  if (before >= kGood) return {};
+  std::optional<Calibrated> other =
+      calibrated_equalized(model, data,
+                           {.placement = o.placement,
+                            .calibration = o.calibration,
+                            .few_bits = few_bits});
+  if (!other) return {};
+  const double after =
+      quant::compare_outputs(model, other->model, samples).sqnr();
+  const bool better = after > before + kGain;
+  figures.set("equalized", better);
+  if (!better) return {};
+  int8 = std::move(other->model);
+  return fmt::format(
+      "\nequalized channel ranges: output SQNR {:.1f} dB instead of {:.1f} dB "
+      "(--no-equalize: without)\n{}",
+      after, before, other->report);
 }
 
 /// Returns the calibration samples.
@@ -262,6 +300,8 @@ void quantize(QuantizeOptions o) {
   Model int8 = o.pipeline ? run_pipeline(source, data, o, report, figures)
                           : placed(source, data, o, report, figures);
   if (!o.pipeline) report += calibrate(int8, data, o.calibration, few_bits);
+  const bool tries = may_equalize(o);
+  if (tries) report += try_equalized(model, int8, data, o, few_bits, figures);
   if (!o.json) print(report);
   const EvaluationSamples samples_to_compare =
       evaluation_samples(model, opened);
@@ -274,7 +314,7 @@ void quantize(QuantizeOptions o) {
     check.hints = find_hints(model, int8, data,
                              {.placement = o.placement,
                               .calibration = o.calibration,
-                              .equalized = o.equalize,
+                              .equalized = o.equalize || tries,
                               .few_bits = few_bits,
                               .calibrated = !o.pipeline && o.mean_bits == 0});
   }
@@ -344,10 +384,15 @@ void add_quantize(CommandLine& program) {
       .add("--mean-bits", o.mean_bits, 4, 8,
            "mean bit width of weights: 8 for sensitive layers, 4 for others")
       .excludes(pipeline);
-  Option(command.add_flag("--equalize", o.equalize,
-                          "fold batch normalization and equalize channel "
-                          "ranges across layers first"))
-      .excludes(pipeline);
+  const Option equalize = command.add_flag(
+      "--equalize", o.equalize,
+      "fold batch normalization and equalize channel ranges across layers "
+      "first (default: if it raises an output SQNR below 30 dB)");
+  Option(equalize).excludes(pipeline);
+  Option(command.add_flag("--no-equalize", o.no_equalize,
+                          "never equalize channel ranges"))
+      .excludes(pipeline)
+      .excludes(equalize);
   command.begin_group("Calibration");
   Option(command.add_flag("--keep-unusual", o.keep_unusual,
                           "also calibrate on unusual samples (see below)"))

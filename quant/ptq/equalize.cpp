@@ -17,10 +17,29 @@ namespace {
 constexpr int kPasses = 20;
 constexpr double kTolerance = 0.01;
 
-// Returns whether f(a x) = a f(x) for a > 0.
+// Returns whether the activation function has f(a x) = a f(x) for a > 0.
 bool is_homogeneous(const Layer& layer) {
+  const std::string name = layer.class_name();
   const std::string function = layer.facts().activation;
-  return function == "linear" || function == "relu";
+  return name == "LeakyReLU" || name == "PReLU" || function == "linear" ||
+         function == "relu" || function == "leaky_relu";
+}
+
+// Returns whether the layer computes each channel (last axis) from the same
+// channel, and multiplies it by a > 0 if its input is multiplied by a, up to
+// its activation function. Flatten repeats the channels for each pixel.
+bool keeps_channels(const GraphIndex& graph, const GraphNode& node) {
+  if (graph.role(node) == LayerRole::activation) return true;
+  constexpr const char* kSpatial[] = {
+      "MaxPooling",       "AveragePooling",
+      "GlobalMaxPooling", "GlobalAveragePooling",
+      "ZeroPadding",      "UpSampling",
+      "Cropping"};
+  const std::string name = node.layer->class_name();
+  return name == "Flatten" ||
+         std::ranges::any_of(kSpatial, [&](const char* stem) {
+           return is_spatial_class(name, stem);
+         });
 }
 
 // A linear layer and its only consumer.
@@ -122,7 +141,7 @@ const GraphNode* reader_of(const GraphIndex& graph, const GraphNode& first,
     }
     const GraphNode* consumer = graph.consumers(*node)[0].node;
     if (graph.is_linear(*consumer)) return consumer;
-    if (graph.role(*consumer) != LayerRole::activation) {
+    if (!keeps_channels(graph, *consumer)) {
       why = fmt::format("its consumer '{}' is of class {}",
                         consumer->layer->name(), consumer->layer->class_name());
       return nullptr;

@@ -78,8 +78,8 @@ Model spread_channels() {
 
 TEST_F(OctetQuantizeCheck, NamesTheFixOfAPoorFileAndExitsWith1) {
   const std::string data = write(spread_channels(), noise({200, 6}));
-  for (const char* method : {"auto", "entropy"}) {
-    const CommandResult bad = run(data + "--method " + method);
+  for (const char* options : {"--no-equalize", "--method entropy"}) {
+    const CommandResult bad = run(data + options);
     EXPECT_EQ(bad.exit_code, 1) << bad.output;
     EXPECT_EQ(bad.failure,
               (Failure{"accuracy_dropped", (folder_ / "int8.onnx").string()}));
@@ -88,7 +88,7 @@ TEST_F(OctetQuantizeCheck, NamesTheFixOfAPoorFileAndExitsWith1) {
                       HasSubstr("--exclude 'second'"), HasSubstr("--accept")));
     EXPECT_TRUE(std::filesystem::exists(folder_ / "int8.onnx"));
   }
-  const CommandResult accepted = run(data + "--accept --json");
+  const CommandResult accepted = run(data + "--no-equalize --accept --json");
   EXPECT_EQ(accepted.exit_code, 0) << accepted.output;
   EXPECT_THAT(accepted.warned(), Not(IsEmpty()));
   const Config found = json(accepted);
@@ -101,6 +101,24 @@ TEST_F(OctetQuantizeCheck, NamesTheFixOfAPoorFileAndExitsWith1) {
   EXPECT_EQ(cured.exit_code, 0) << cured.output;
   EXPECT_TRUE(json(cured).at("sufficient").as_bool());
   EXPECT_GT(json(cured).at("sqnr_db").as_number(), 20);
+}
+
+TEST_F(OctetQuantizeCheck, EqualizesWhereItHelps) {
+  const std::string spread = write(spread_channels(), noise({200, 6}));
+  const CommandResult text = run(spread);
+  EXPECT_EQ(text.exit_code, 0) << text.output;
+  EXPECT_THAT(text.output, AllOf(HasSubstr("equalized channel ranges"),
+                                 HasSubstr("--no-equalize")));
+  const Config found = json(run(spread + "--json"));
+  EXPECT_TRUE(found.at("equalized").as_bool());
+  EXPECT_GT(found.at("sqnr_db").as_number(), 20);
+  // As good without: the model stays as it is, with its batch normalization.
+  const SymbolicTensor x = input({6}, "x");
+  const Model even(x, Dense({.units = 4})(ReLU()(Dense({.units = 8})(x))));
+  const std::string data = write(even, noise({200, 6}));
+  const Config plain = json(run(data + "--no-equalize --json"));
+  const Config chosen = json(run(data + "--json"));
+  EXPECT_EQ(chosen.at("sqnr_db").as_number(), plain.at("sqnr_db").as_number());
 }
 
 TEST_F(OctetQuantizeCheck, WarnsIfNothingCanBeEqualized) {

@@ -99,7 +99,8 @@ struct Equalization {
 };
 
 /// Cross-layer equalization of a float model. If a linear layer's only consumer
-/// is a linear layer, directly or through ReLU, channel i of the first is
+/// is a linear layer, directly or through ReLU, LeakyReLU, PReLU, pooling,
+/// padding, upsampling, cropping, dropout or Flatten, channel i of the first is
 /// divided by t_i = sqrt(r1_i / r2_i) and the second's weights are multiplied
 /// by it. r1 and r2 are the largest magnitudes of the weights that produce and
 /// consume the channel. The model's function is unchanged up to float rounding;
