@@ -235,6 +235,7 @@ quant::QuantizeOptions quantize_options(const PlacementOptions& o) {
   }
   options.toolkit.strict = o.strict;
   options.activation.is_signed = !o.uint8;
+  options.activation.asymmetric = o.uint8;
   switch (format_of(o)) {
     case Format::int8:
       break;
@@ -315,7 +316,10 @@ quant::InsertQdqOptions pattern_config(const std::string& policy,
                                        const quant::QuantizeOptions& options) {
   quant::InsertQdqOptions config{.activation = options.activation,
                                  .weight = options.weight};
-  if (policy == "onnxruntime") config.activation.is_signed = false;
+  if (policy == "onnxruntime") {
+    config.activation.is_signed = false;
+    config.activation.asymmetric = true;
+  }
   return config;
 }
 

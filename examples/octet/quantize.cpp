@@ -167,7 +167,7 @@ bool may_equalize(const QuantizeOptions& o) {
 std::string try_equalized(const Model& model, Model& int8, const Dataset& data,
                           const QuantizeOptions& o, bool few_bits,
                           Config& figures) {
-  constexpr double kGood = 30, kGain = 1;  // dB
+  constexpr double kGood = 30, kGain = 3;  // dB
   constexpr int64_t kCompared = 256;
   const Dataset samples = data.sample(kCompared);
   const double before = quant::compare_outputs(model, int8, samples).sqnr();

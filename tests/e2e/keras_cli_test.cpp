@@ -177,6 +177,23 @@ TEST(OctetPredict, ReproducesThePublishedAccuracyInBothFormats) {
   EXPECT_LE(io::largest_difference(file.y, float_model.y), 1e-4f);
 }
 
+// ONNX Runtime's own quantization, with zero points: 32.5 dB.
+TEST(KeywordNetwork, GetsZeroPointsForUint8Targets) {
+  if (!std::filesystem::exists(testdata("kws01"))) {
+    GTEST_SKIP() << testdata() << ": no shared test data";
+  }
+  const TempFolder folder;
+  io::write_npy(folder / "x.npy", io::keywords().x);
+  for (const char* target : {"onnxruntime", "openvino"}) {
+    const CommandResult r = run_octet(fmt::format(
+        "quantize {} --data {} -o {} --target {} --json",
+        quoted(testdata("models/kws_ref_model_converted.h5")),
+        quoted(folder / "x.npy"), quoted(folder / "int8.onnx"), target));
+    ASSERT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_GT(io::from_json(r.output).at("sqnr_db").as_number(), 29) << target;
+  }
+}
+
 TEST(OctetPredict, ExplainsWrongLabels) {
   const TempFolder folder;
   const Tensor x = io::keras_case("toolkit_sequence").inputs[0];

@@ -124,7 +124,8 @@ TEST_F(OctetQat, RejectsInvalidPlacementAndExportBeforeTraining) {
   EXPECT_EQ(rejected("--policy toolkit"),
             (Failure{"conflicting_options", "--policy"}));
   EXPECT_EQ(rejected("--bits 4,8"), (Failure{"conflicting_options", "--bits"}));
-  EXPECT_EQ(rejected(""), (Failure{"unsupported_type", "quantizer 'relu1'"}));
+  EXPECT_EQ(rejected(""),
+            (Failure{"unsupported_type", "quantizer 'input_layer'"}));
 }
 
 TEST_F(OctetQat, UsesEpochsAndRateOfThePreset) {
