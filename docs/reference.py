@@ -34,6 +34,7 @@ FAMILIES = {
     "activation": "Activations",
     "merging": "Merging and arithmetic",
     "attention": "Attention and transformers",
+    "recurrent": "Recurrent layers",
     "reshaping": "Shapes, selection and reduction",
     "preprocessing": "Preprocessing",
     "regularization": "Regularization in training",

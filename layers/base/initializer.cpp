@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -87,9 +88,13 @@ Initializer variance_scaling(const Config& config) {
 Initializer make(std::string_view wanted, const Config& config) {
   const std::string name = snake_case(wanted);
   const Numbers number{config};
-  std::vector<std::string> known{"zeros",           "ones",
-                                 "constant",        "random_normal",
-                                 "random_uniform",  "truncated_normal",
+  std::vector<std::string> known{"zeros",
+                                 "ones",
+                                 "constant",
+                                 "orthogonal",
+                                 "random_normal",
+                                 "random_uniform",
+                                 "truncated_normal",
                                  "variance_scaling"};
   for (const Preset& p : kPresets) {
     known.push_back(snake_case(p.class_name));
@@ -107,10 +112,46 @@ Initializer make(std::string_view wanted, const Config& config) {
   if (name == "truncated_normal") {
     return truncated_normal(number("mean", 0), number("stddev", 0.05));
   }
+  if (name == "orthogonal") return orthogonal(number("gain", 1));
   if (name == "variance_scaling") return variance_scaling(config);
   throw ValueError("unknown_name", "initializer",
                    fmt::format("unknown initializer '{}'{}", wanted,
                                suggest_names(name, known)));
+}
+
+// Fills a matrix with orthogonal rows of length `gain`, or columns if it has
+// more rows: Gram-Schmidt on normal vectors, in double precision.
+void fill_orthogonal(std::span<float> values, int64_t rows, double gain,
+                     Rng& rng) {
+  const int64_t size = std::ssize(values);
+  if (size == 0) return;
+  rows = std::max<int64_t>(rows, 1);
+  const int64_t columns = size / rows;
+  const bool wide = columns >= rows;
+  const int64_t count = wide ? rows : columns;
+  const int64_t length = wide ? columns : rows;
+  std::vector<double> vectors(static_cast<size_t>(count * length));
+  const auto vector = [&](int64_t i) { return vectors.data() + i * length; };
+  const auto dot = [&](const double* a, const double* b) {
+    return std::inner_product(a, a + length, b, 0.0);
+  };
+  for (int64_t i = 0; i < count; ++i) {
+    double* const v = vector(i);
+    for (int64_t j = 0; j < length; ++j) v[j] = double{rng.normal()};
+    // The second pass removes the rounding errors of the first.
+    for (int pass = 0; pass < 2; ++pass) {
+      for (int64_t before = 0; before < i; ++before) {
+        const double part = dot(v, vector(before));
+        for (int64_t j = 0; j < length; ++j) v[j] -= part * vector(before)[j];
+      }
+      const double norm = std::sqrt(dot(v, v));
+      for (int64_t j = 0; j < length; ++j) v[j] /= norm;
+    }
+    for (int64_t j = 0; j < length; ++j) {
+      const int64_t at = wide ? i * columns + j : j * columns + i;
+      values[static_cast<size_t>(at)] = static_cast<float>(gain * v[j]);
+    }
+  }
 }
 
 // Draws from a normal distribution, rejecting values beyond two deviations.
@@ -128,7 +169,7 @@ Initializer::Initializer(Spread spread, double a, double b, Fan fan)
   const bool normal =
       spread == Spread::normal || spread == Spread::truncated_normal;
   if (!std::isfinite(a) || !std::isfinite(b) || (scale && a < 0) ||
-      (!scale && normal && b < 0) ||
+      (spread == Spread::orthogonal && a < 0) || (!scale && normal && b < 0) ||
       (!scale && spread == Spread::uniform && b < a)) {
     throw ValueError("out_of_range", "initializer",
                      fmt::format("parameters must be finite, deviation and "
@@ -173,6 +214,9 @@ void Initializer::operator()(std::span<float> values, int64_t fan_in,
     case Spread::truncated_normal:
       for (float& v : values) v = low + high * truncated(rng);
       break;
+    case Spread::orthogonal:
+      fill_orthogonal(values, fan_in, a_, rng);
+      break;
   }
 }
 
@@ -202,6 +246,9 @@ Config Initializer::config() const {
   if (spread_ == Spread::constant) {
     return form("Constant", Config().set("value", a_));
   }
+  if (spread_ == Spread::orthogonal) {
+    return form("Orthogonal", Config().set("gain", a_));
+  }
   if (spread_ == Spread::uniform) {
     return form("RandomUniform", Config().set("minval", a_).set("maxval", b_));
   }
@@ -229,6 +276,7 @@ Initializer random_normal(double mean, double deviation) {
 Initializer truncated_normal(double mean, double deviation) {
   return {Spread::truncated_normal, mean, deviation};
 }
+Initializer orthogonal(double gain) { return {Spread::orthogonal, gain}; }
 Initializer glorot_uniform() { return preset("GlorotUniform"); }
 Initializer glorot_normal() { return preset("GlorotNormal"); }
 Initializer he_uniform() { return preset("HeUniform"); }

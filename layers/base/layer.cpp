@@ -104,8 +104,12 @@ void Layer::initialize_once(const Rng& rng) {
     if (pending_[i].unfilled) continue;
     Rng stream = rng.child(name_ + "/" + parameters_[i].name);
     const auto values = parameters_[i].variable.mutable_value();
-    pending_[i].initializer(values, pending_[i].fan_in, pending_[i].fan_out,
-                            stream);
+    const Pending& pending = pending_[i];
+    pending.initializer(values, pending.fan_in, pending.fan_out, stream);
+    std::ranges::fill(
+        std::span<float>(values).subspan(static_cast<size_t>(pending.first_one),
+                                         static_cast<size_t>(pending.ones)),
+        1.0f);
   }
   pending_.clear();
   initialized_ = true;
@@ -189,8 +193,8 @@ size_t Layer::add_parameter(std::string name, const Shape& shape,
        Variable(unfilled ? Tensor(shape) : Tensor::zeros(shape),
                 options.trainable && trainable_),
        options.trainable, options.channel_axis, options.regularizer});
-  pending_.push_back(
-      {options.initializer, options.fan_in, options.fan_out, unfilled});
+  pending_.push_back({options.initializer, options.fan_in, options.fan_out,
+                      unfilled, options.first_one, options.ones});
   return parameters_.size() - 1;
 }
 

@@ -444,4 +444,20 @@ Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
   });
 }
 
+Tensor lstm(const Tensor& x, const Tensor& kernel,
+            const RecurrentOptions& options) {
+  return compute([&] { return lstm(Variable(x), Variable(kernel), options); });
+}
+Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& bias,
+           const RecurrentOptions& options) {
+  return compute([&] {
+    return gru(Variable(x), Variable(kernel), variable_or_empty(bias), options);
+  });
+}
+Tensor simple_rnn(const Tensor& x, const Tensor& kernel,
+                  const RecurrentOptions& options) {
+  return compute(
+      [&] { return simple_rnn(Variable(x), Variable(kernel), options); });
+}
+
 }  // namespace octet

@@ -32,6 +32,7 @@ std::vector<GradientCase> gradient_cases() {
   add_normalization_cases(cases);
   add_pooling_cases(cases);
   add_random_cases(cases);
+  add_recurrent_cases(cases);
   add_reduction_cases(cases);
   add_sequence_cases(cases);
   add_softmax_cases(cases);

@@ -32,6 +32,7 @@ void add_loss_cases(std::vector<GradientCase>& cases);
 void add_normalization_cases(std::vector<GradientCase>& cases);
 void add_pooling_cases(std::vector<GradientCase>& cases);
 void add_random_cases(std::vector<GradientCase>& cases);
+void add_recurrent_cases(std::vector<GradientCase>& cases);
 void add_reduction_cases(std::vector<GradientCase>& cases);
 void add_sequence_cases(std::vector<GradientCase>& cases);
 void add_softmax_cases(std::vector<GradientCase>& cases);

@@ -57,6 +57,13 @@ Array softmax_along(const Array& x, int axis);
 Array layer_norm(const Array& x, const Array& gamma, const Array& beta,
                  double epsilon);
 
+// Recurrent cells: reference_recurrent.cpp. bias: null for none.
+Array lstm(const Array& x, const Array& kernel, const RecurrentOptions& o);
+Array gru(const Array& x, const Array& kernel, const Array* bias,
+          const RecurrentOptions& o);
+Array simple_rnn(const Array& x, const Array& kernel,
+                 const RecurrentOptions& o);
+
 // Layout, pooling and reductions.
 /// out[index of y] = x[index_of(index of y)]; the form of most layout ops.
 Array gather(

@@ -79,8 +79,10 @@ TEST_F(Builder, WritesAttributesOfEveryType) {
                     {{"i", int64_t{3}},
                      {"f", 0.5f},
                      {"s", std::string("SAME_UPPER")},
-                     {"ints", std::vector<int64_t>{1, 2}}});
-  ASSERT_EQ(node(0).attribute_size(), 4);
+                     {"ints", std::vector<int64_t>{1, 2}},
+                     {"floats", std::vector<float>{0.2f}},
+                     {"strings", std::vector<std::string>{"Tanh", "Relu"}}});
+  ASSERT_EQ(node(0).attribute_size(), 6);
   EXPECT_EQ(node(0).attribute(0).type(), onnx::AttributeProto::INT);
   EXPECT_EQ(node(0).attribute(0).i(), 3);
   EXPECT_EQ(node(0).attribute(1).type(), onnx::AttributeProto::FLOAT);
@@ -89,6 +91,10 @@ TEST_F(Builder, WritesAttributesOfEveryType) {
   EXPECT_EQ(node(0).attribute(2).s(), "SAME_UPPER");
   EXPECT_EQ(node(0).attribute(3).type(), onnx::AttributeProto::INTS);
   EXPECT_THAT(node(0).attribute(3).ints(), ElementsAre(1, 2));
+  EXPECT_EQ(node(0).attribute(4).type(), onnx::AttributeProto::FLOATS);
+  EXPECT_THAT(node(0).attribute(4).floats(), ElementsAre(0.2f));
+  EXPECT_EQ(node(0).attribute(5).type(), onnx::AttributeProto::STRINGS);
+  EXPECT_THAT(node(0).attribute(5).strings(), ElementsAre("Tanh", "Relu"));
 }
 
 TEST_F(Builder, RejectsInputsWithoutProducer) {

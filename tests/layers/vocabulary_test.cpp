@@ -67,13 +67,14 @@ TEST(Vocabulary, IsThatOfSymbolicTensors) {
   const Names symbolic = functions_returning("SymbolicTensor");
   EXPECT_GT(symbolic.size(), 80u);
   // Construction of graphs, and compositions of several layers.
-  EXPECT_EQ(without(symbolic, variables),
-            (Names{"call", "einsum", "input", "multi_head_attention",
-                   "patch_embedding", "transformer_block"}));
-  // Layers with options (convolution, pooling, ...), and earlier names of
-  // functions that both have: absolute (abs), exponential (exp), negate
-  // (negative), scale_shift (affine), swish (silu), hard_swish (hard_silu),
-  // gather (take), compare (equal, ...), pad1d and pad2d (pad).
+  EXPECT_EQ(
+      without(symbolic, variables),
+      (Names{"bidirectional", "call", "einsum", "input", "multi_head_attention",
+             "patch_embedding", "transformer_block"}));
+  // Layers with options (convolution, pooling, recurrent, ...), and earlier
+  // names of functions that both have: absolute (abs), exponential (exp),
+  // negate (negative), scale_shift (affine), swish (silu), hard_swish
+  // (hard_silu), gather (take), compare (equal, ...), pad1d and pad2d (pad).
   EXPECT_EQ(without(functions_returning("Tensor"), symbolic),
             (Names{"absmax_per_block",
                    "absmax_per_channel",
@@ -95,8 +96,10 @@ TEST(Vocabulary, IsThatOfSymbolicTensors) {
                    "dequantize",
                    "exponential",
                    "gather",
+                   "gru",
                    "hard_swish",
                    "layer_norm",
+                   "lstm",
                    "max_pool1d",
                    "max_pool2d",
                    "negate",
@@ -108,6 +111,7 @@ TEST(Vocabulary, IsThatOfSymbolicTensors) {
                    "rows_at",
                    "scale_shift",
                    "scales_of_log2",
+                   "simple_rnn",
                    "swish",
                    "upsample2d"}));
 }

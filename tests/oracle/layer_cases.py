@@ -199,6 +199,43 @@ def dense():
     ]
 
 
+def recurrent():
+    lstm, gru, rnn = layers.LSTM, layers.GRU, layers.SimpleRNN
+    return [
+        ("lstm", lstm(4), [SIGNAL]),
+        ("lstm_sequences", lstm(2, return_sequences=True), [SIGNAL]),
+        ("lstm_backwards",
+         lstm(3, return_sequences=True, go_backwards=True), [SIGNAL]),
+        ("lstm_backwards_last", lstm(2, go_backwards=True), [TRACE]),
+        ("lstm_wide", lstm(17, unit_forget_bias=False), [BANDS]),
+        ("lstm_no_bias",
+         lstm(3, use_bias=False, activation="relu",
+              recurrent_activation="hard_sigmoid"), [SIGNAL]),
+        ("lstm_one", lstm(1), [(3, 1, 1)]),
+        ("lstm_batch", lstm(2, return_sequences=True), [(17, 3, 2)]),
+        ("gru", gru(4), [SIGNAL]),
+        ("gru_sequences", gru(2, return_sequences=True), [SIGNAL]),
+        ("gru_backwards",
+         gru(3, return_sequences=True, go_backwards=True), [SIGNAL]),
+        ("gru_reset_before", gru(3, reset_after=False), [SIGNAL]),
+        ("gru_reset_before_no_bias",
+         gru(2, reset_after=False, use_bias=False, activation="linear",
+             return_sequences=True), [TRACE]),
+        ("gru_wide", gru(17, recurrent_activation="hard_sigmoid"), [BANDS]),
+        ("gru_no_bias", gru(2, use_bias=False), [SIGNAL]),
+        ("gru_one", gru(1), [(3, 1, 1)]),
+        ("gru_batch", gru(2, return_sequences=True), [(17, 3, 2)]),
+        # Keras on JAX computes tanh in float32, which its scan rejects.
+        ("simple_rnn", rnn(4, activation="hard_sigmoid"), [SIGNAL]),
+        ("simple_rnn_sequences",
+         rnn(17, activation="relu", return_sequences=True), [BANDS]),
+        ("simple_rnn_backwards",
+         rnn(3, activation="relu", use_bias=False, return_sequences=True,
+             go_backwards=True), [SIGNAL]),
+        ("simple_rnn_one", rnn(1, activation="linear"), [(3, 1, 1)]),
+    ]
+
+
 def normalizations():
     batch, layer = layers.BatchNormalization, layers.LayerNormalization
     return [
@@ -469,7 +506,8 @@ def identities():
 
 
 def all_cases():
-    return (convolutions() + sequences() + dense() + normalizations() +
+    return (convolutions() + sequences() + dense() + recurrent() +
+            normalizations() +
             activations() +
             poolings() + items() + layouts() + merges() +
             identities())

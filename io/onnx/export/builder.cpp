@@ -68,9 +68,15 @@ void set_attribute(onnx::AttributeProto& proto,
         } else if constexpr (std::is_same_v<T, std::string>) {
           proto.set_type(onnx::AttributeProto::STRING);
           proto.set_s(value);
-        } else {
+        } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
           proto.set_type(onnx::AttributeProto::INTS);
           proto.mutable_ints()->Assign(value.begin(), value.end());
+        } else if constexpr (std::is_same_v<T, std::vector<float>>) {
+          proto.set_type(onnx::AttributeProto::FLOATS);
+          proto.mutable_floats()->Assign(value.begin(), value.end());
+        } else {
+          proto.set_type(onnx::AttributeProto::STRINGS);
+          proto.mutable_strings()->Assign(value.begin(), value.end());
         }
       },
       attribute);

@@ -111,9 +111,11 @@ struct Arrangement {
 /// Adds nodes and constants to an ONNX graph. Values are referred to by name.
 class OnnxBuilder {
  public:
-  /// Value of a node attribute: ONNX' types INT, FLOAT, STRING and INTS.
+  /// Value of a node attribute: ONNX' types INT, FLOAT, STRING, INTS, FLOATS
+  /// and STRINGS.
   using Attribute =
-      std::variant<int64_t, float, std::string, std::vector<int64_t>>;
+      std::variant<int64_t, float, std::string, std::vector<int64_t>,
+                   std::vector<float>, std::vector<std::string>>;
   /// Attributes of a node by name.
   using Attributes = std::vector<std::pair<std::string, Attribute>>;
 

@@ -368,6 +368,8 @@ class Layer {
     int64_t fan_in;           ///< see ParameterOptions
     int64_t fan_out;          ///< see ParameterOptions
     bool unfilled;            ///< see SkipInit
+    int64_t first_one;        ///< see ParameterOptions
+    int64_t ones;             ///< see ParameterOptions
   };
 
   std::string name_;

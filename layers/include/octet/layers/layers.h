@@ -14,6 +14,7 @@
 #include <octet/layers/ops.h>
 #include <octet/layers/pooling.h>
 #include <octet/layers/preprocessing.h>
+#include <octet/layers/recurrent.h>
 #include <octet/layers/regularization.h>
 #include <octet/layers/reshaping.h>
 #include <octet/layers/zoo.h>

@@ -32,8 +32,9 @@ class Initializer {
   bool operator==(const Initializer&) const = default;
 
   /// Kind of distribution; truncated_normal has no values beyond two standard
-  /// deviations of the underlying normal distribution.
-  enum class Spread { constant, uniform, normal, truncated_normal };
+  /// deviations of the underlying normal distribution, orthogonal draws a
+  /// matrix [fan_in,...] with orthogonal rows or columns of length a.
+  enum class Spread { constant, uniform, normal, truncated_normal, orthogonal };
   /// Number that scales the variance: none, inputs of a unit, outputs, or the
   /// mean of both.
   enum class Fan { none, in, out, average };
@@ -73,6 +74,12 @@ Initializer he_normal();
 Initializer lecun_uniform();
 Initializer lecun_normal();
 
+/// Random matrix with orthogonal rows or columns, the fewer of both, of length
+/// `gain`; the rows of a kernel are its inputs. Throws: ValueError for a
+/// negative or non-finite gain.
+/// Source: Saxe et al., arXiv 1312.6120.
+Initializer orthogonal(double gain = 1);
+
 /// Regularization loss l1 * sum |w| + l2 * sum w^2, as Keras' L1L2.
 struct Regularizer {
   float l1 = 0;  ///< >= 0
@@ -103,7 +110,7 @@ struct Parameter {
 
 /// Options of a parameter declaration.
 /// Fields in order: initializer, trainable, fan_in, fan_out, regularizer,
-/// channel_axis
+/// channel_axis, first_one, ones
 struct ParameterOptions {
   Initializer initializer = {};  ///< initial values; default: zeros()
   bool trainable = true;         ///< false: a statistic, without gradients
@@ -111,6 +118,8 @@ struct ParameterOptions {
   int64_t fan_out = 0;           ///< outputs of a unit, for the initializer
   Regularizer regularizer = {};  ///< penalty on the parameter; {}: none
   int channel_axis = -1;         ///< see Parameter::channel_axis
+  int64_t first_one = 0;         ///< first of the elements that are set to 1
+  int64_t ones = 0;              ///< their number, after the initializer
 };
 
 }  // namespace octet

@@ -1,6 +1,7 @@
-// Differentiable operations on Variables (ops/arithmetic.h, layout.h, nn.h),
-// and here the same functions on Tensors: the same names, parameters, defaults
-// and errors, without gradients. Results are bit-identical.
+// Differentiable operations on Variables (ops/arithmetic.h, layout.h, nn.h,
+// recurrent.h), and here the same functions on Tensors: the same names,
+// parameters, defaults and errors, without gradients. Results are
+// bit-identical.
 //
 //   const Tensor probabilities = softmax(logits);
 //   const Tensor error = mean(abs(y - target) / 255);
@@ -24,6 +25,7 @@
 #include <octet/runtime/ops/arithmetic.h>
 #include <octet/runtime/ops/layout.h>
 #include <octet/runtime/ops/nn.h>
+#include <octet/runtime/ops/recurrent.h>
 #include <octet/runtime/quantization.h>
 
 namespace octet {
@@ -224,6 +226,14 @@ Tensor batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                   const Tensor& mean, const Tensor& variance, float epsilon);
 Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                   float epsilon);
+
+/// Recurrent cells over sequences (ops/recurrent.h). An empty bias is none.
+Tensor lstm(const Tensor& x, const Tensor& kernel,
+            const RecurrentOptions& options = {});
+Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& bias,
+           const RecurrentOptions& options = {});
+Tensor simple_rnn(const Tensor& x, const Tensor& kernel,
+                  const RecurrentOptions& options = {});
 
 /// Operators: numbers apply to every element, tensors broadcast.
 inline Tensor operator+(const Tensor& x, const Tensor& y) { return add(x, y); }
