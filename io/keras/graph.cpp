@@ -42,7 +42,7 @@ bool is_keras_operation(const Config& entry) {
 }
 
 bool is_layer_wrapper(std::string_view class_name) {
-  return class_name == "TimeDistributed" ||
+  return class_name == "Bidirectional" || class_name == "TimeDistributed" ||
          class_name == "SpectralNormalization";
 }
 

@@ -302,6 +302,7 @@ std::unique_ptr<LayerBuilder> layer_builder(const KerasLayer& layer,
 CreateBuilder find_builder(std::string_view class_name) {
   static constexpr std::pair<std::string_view, CreateBuilder> kBuilders[] = {
       {"Attention", attention_builder},
+      {"Bidirectional", bidirectional_builder},
       {"MultiHeadAttention", attention_builder},
       {"SpectralNormalization", create<WrapperBuilder>},
       {"TimeDistributed", create<TimeDistributedBuilder>},

@@ -9,6 +9,7 @@
 
 #include "keras/builder.h"
 #include "keras/operation.h"
+#include "keras/recurrent.h"
 #include "keras/training_only.h"
 
 namespace octet::io {
@@ -143,6 +144,9 @@ std::vector<LayerSpec> layer_sequence(const KerasLayer& layer,
   Config config = modern_config(layer);
   if (layer.class_name == kMerge) {
     return {{"", std::string(merge_class(config)), std::move(config)}};
+  }
+  if (is_recurrent(layer.class_name)) {
+    convert_cell_functions(layer, context, config);
   }
   if (!has_activation_option(layer.class_name)) {
     return {{"", layer.class_name, std::move(config)}};

@@ -48,12 +48,14 @@ constexpr std::string_view kAugmentations[] = {
 constexpr std::string_view kRandomCrop = "RandomCrop";
 
 bool is_set(const Config& value) {
-  return !value.is_null() && !(value.is_bool() && !value.as_bool());
+  return !value.is_null() && value != Config(false) &&
+         !(value.is_number() && value.as_number() == 0);
 }
 
 bool is_training_only(std::string_view key) {
   return key == "renorm" || key == "virtual_batch_size" ||
-         key == "activity_regularizer" || key.ends_with("_constraint");
+         key == "recurrent_dropout" || key == "activity_regularizer" ||
+         key.ends_with("_constraint");
 }
 
 }  // namespace

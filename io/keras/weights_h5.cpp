@@ -121,7 +121,11 @@ class Matcher {
     return is_group(vars) ? file_.children(vars).size() : 0;
   }
 
-  void one(TargetLayer& layer, const std::string& group) {
+  void one(TargetLayer& layer, const std::string& layer_group) {
+    // The weights of a recurrent layer are those of its cell.
+    const std::string cell = layer_group + "/cell";
+    const std::string& group =
+        !layer.weights.empty() && is_group(cell) ? cell : layer_group;
     // Statistics of training: of batch renormalization; of spectral
     // normalization, a vector and the kernel once more.
     const size_t unused = layer.class_name == "BatchNormalization"      ? 3

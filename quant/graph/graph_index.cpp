@@ -20,7 +20,8 @@ FusionKind kind_of_function(const std::string& function) {
 
 // Returns the kind of layers without a role of their own.
 FusionKind kind_of_class(const std::string& name) {
-  if (name == "LayerNormalization" || name == "ScaledDotProductAttention" ||
+  if (name == "GRU" || name == "LSTM" || name == "LayerNormalization" ||
+      name == "ScaledDotProductAttention" || name == "SimpleRNN" ||
       name == "Softmax") {
     return FusionKind::floating;
   }

@@ -168,15 +168,15 @@ TEST(KerasArchitecture, AllUnknownLayersAreListedAtOnce) {
   nested += R"(,"inbound_nodes":[[["i",0,0]]]})";
   const Failure failure = refusal<UnsupportedError>(keras_functional(
       {keras_input("i", "[null,3]"), nested,
-       keras_layer("LSTM", "memory", "", R"([[["inner",1,0]]])"),
+       keras_layer("ConvLSTM2D", "memory", "", R"([[["inner",1,0]]])"),
        keras_layer("TFOpLambda", "mean", R"("function":"math.cumsum")",
                    R"([["memory",0,0,{"axis":1}]])"),
        keras_layer("pkg>Swish", "act", "", R"([[["mean",0,0]]])")},
       R"([["i",0,0]])", R"([["act",0,0]])"));
   EXPECT_EQ(failure, (Failure{"unsupported_layer", "layers"}));
   for (const char* layer :
-       {"'f' (Lambda)", "'memory' (LSTM)", "'mean' (TFOpLambda of math.cumsum)",
-        "'act' (Swish)"}) {
+       {"'f' (Lambda)", "'memory' (ConvLSTM2D)",
+        "'mean' (TFOpLambda of math.cumsum)", "'act' (Swish)"}) {
     EXPECT_THAT(failure.message, HasSubstr(layer));
   }
 }

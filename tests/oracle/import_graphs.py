@@ -1469,3 +1469,126 @@ def attention_over_pixels():
                         kernel_shape=[3, 3], pads=[1, 1, 1, 1], group=16))
     g.output(g.Add(x, g.conv(y, "project", 16, 16)), 4)
     return g
+
+
+def recurrent(g, x, op, name, c, units, direction="forward", states=(),
+              outputs=1, bias=True, **attributes):
+    """An LSTM, GRU or RNN of [t,N,c]."""
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[op]
+    both = 2 if direction == "bidirectional" else 1
+    operands = [x, g.weight(f"{name}.W", both, gates * units, c, scale=0.5),
+                g.weight(f"{name}.R", both, gates * units, units, scale=0.5)]
+    if bias:
+        operands.append(g.weight(f"{name}.B", both, 2 * gates * units,
+                                 scale=0.5))
+    if states:
+        operands += ["", *states]
+    return g.node(op, *operands, name=f"/{name}/{op}", hidden_size=units,
+                  direction=direction, outputs=outputs, **attributes)
+
+
+def zero_states(g, x, directions, units):
+    """PyTorch's states of zero for [N,t,c]."""
+    n = g.Unsqueeze(g.Gather(g.Shape(x), g.integer(0), axis=0), g.integers(0))
+    shape = g.Concat(g.integers(directions), n, g.integers(units), axis=0)
+    return g.ConstantOfShape(shape, value=helper.make_tensor(
+        "value", TensorProto.FLOAT, [1], [0.0]))
+
+
+@case
+def lstm_of_pytorch():
+    """nn.LSTM(batch_first=True) and a classifier of the last step."""
+    g = Graph(17)
+    x = g.input("x", [2, 7, 5])
+    zeros = zero_states(g, x, 1, 4)
+    y = recurrent(g, g.Transpose(x, perm=[1, 0, 2]), "LSTM", "rnn", 5, 4,
+                  states=(zeros, zeros))
+    y = g.Transpose(g.Squeeze(y, g.integers(1)), perm=[1, 0, 2])
+    g.output(g.gemm(g.Gather(y, g.integer(-1), axis=1), "fc", 4, 3))
+    return g
+
+
+@case
+def lstm_of_pytorch_in_both_directions():
+    """Two layers of nn.LSTM(bidirectional=True)."""
+    g = Graph(14)
+    x = g.input("x", [2, 7, 5])
+    y, width = g.Transpose(x, perm=[1, 0, 2]), 5
+    zeros = zero_states(g, x, 4, 3)
+    for i in range(2):
+        state = g.Slice(zeros, g.integers(2 * i), g.integers(2 * i + 2),
+                        g.integers(0))
+        y = recurrent(g, y, "LSTM", f"rnn{i}", width, 3, "bidirectional",
+                      states=(state, state))
+        y = g.Reshape(g.Transpose(y, perm=[0, 2, 1, 3]), g.integers(0, 0, -1))
+        width = 6
+    y = g.Transpose(y, perm=[1, 0, 2])
+    g.output(g.linear(y, "fc", 6, 4), 3)
+    return g
+
+
+@case
+def gru_of_pytorch():
+    """Steps and final states of both directions."""
+    g = Graph(17)
+    x = g.input("x", [2, 7, 5])
+    y, state = recurrent(g, g.Transpose(x, perm=[1, 0, 2]), "GRU", "rnn", 5, 4,
+                         "bidirectional", outputs=2, linear_before_reset=1)
+    y = g.Reshape(g.Transpose(y, perm=[2, 0, 1, 3]), g.integers(0, 0, -1))
+    state = g.Reshape(g.Transpose(state, perm=[1, 0, 2]), g.integers(-1, 8))
+    g.output(g.linear(y, "steps", 8, 3), 3)
+    g.output(g.gemm(state, "fc", 8, 6))
+    return g
+
+
+@case
+def gru_of_pytorch_with_fixed_batch():
+    """Zeros that have the samples already, expanded to a computed shape."""
+    g = Graph(17)
+    x = g.Transpose(g.input("x", [2, 7, 5], batch=2), perm=[1, 0, 2])
+    n = g.Unsqueeze(g.Gather(g.Shape(x), g.integer(1)), g.integers(0))
+    shape = g.Concat(g.integers(1), n, g.integers(4), axis=0)
+    zeros = g.Expand(g.constant("zeros", np.zeros((1, 2, 4), np.float32)),
+                     shape)
+    y = recurrent(g, x, "GRU", "rnn", 5, 4, states=(zeros,),
+                  linear_before_reset=1)
+    y = g.Transpose(g.Squeeze(y, g.integers(1)), perm=[1, 0, 2])
+    g.output(g.gemm(g.Gather(y, g.integer(-1), axis=1), "fc", 4, 3))
+    return g
+
+
+@case
+def gru_of_tensorflow():
+    """tf2onnx: the final state, reset before the product, backwards."""
+    g = Graph(13)
+    x = g.input("x", [2, 7, 5])
+    x = g.Transpose(x, perm=[1, 0, 2])
+    y = recurrent(g, x, "GRU", "gru", 5, 3, "reverse", outputs=2,
+                  linear_before_reset=0)[1]
+    g.output(g.gemm(g.Squeeze(y, g.integers(0)), "fc", 3, 4))
+    return g
+
+
+@case
+def lstm_with_hard_gates():
+    """Functions other than the default ones, backwards, no bias."""
+    g = Graph(17)
+    x = g.Transpose(g.input("x", [2, 7, 5]), perm=[1, 0, 2])
+    y = recurrent(g, x, "LSTM", "lstm", 5, 4, "reverse", bias=False,
+                  activations=["HardSigmoid", "Relu", "Relu"])
+    y = g.Transpose(g.Squeeze(y, g.integers(1)), perm=[1, 0, 2])
+    g.output(g.linear(y, "fc", 4, 3), 3)
+    return g
+
+
+@case
+def simple_recurrent_networks():
+    """nn.RNN with both nonlinearities."""
+    g = Graph(17)
+    y = g.Transpose(g.input("x", [2, 7, 5]), perm=[1, 0, 2])
+    y = recurrent(g, y, "RNN", "relu", 5, 4, activations=["Relu"])
+    y = recurrent(g, g.Squeeze(y, g.integers(1)), "RNN", "tanh", 4, 3,
+                  "reverse")
+    y = g.Transpose(g.Squeeze(y, g.integers(1)), perm=[1, 0, 2])
+    g.output(g.linear(y, "fc", 3, 4), 3)
+    return g

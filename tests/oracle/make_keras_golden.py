@@ -206,6 +206,31 @@ def signal():
     return keras.Model(trace, [steps, most, flat], name="signal")
 
 
+def recurrent():
+    """All recurrent layers, in both directions and all merges."""
+    x = keras.Input((9, 5), name="x")
+    memory = layers.LSTM(4, return_sequences=True, name="memory")
+    y = layers.Bidirectional(memory, name="both")(x)
+    y = layers.GRU(3, return_sequences=True, name="gate")(y)
+    y = layers.TimeDistributed(layers.Dense(4, activation="relu"),
+                               name="each")(y)
+    sums = layers.Bidirectional(
+        layers.GRU(2, reset_after=False, return_sequences=True),
+        merge_mode="sum", name="sum")(y)
+    mean = layers.Bidirectional(layers.GRU(3), merge_mode="ave",
+                                name="mean")(sums)
+    product = layers.Bidirectional(
+        layers.SimpleRNN(3, activation="linear"), merge_mode="mul",
+        name="product")(y)
+    back = layers.LSTM(2, go_backwards=True, return_sequences=True,
+                       unit_forget_bias=False, name="back")(y)
+    hard = layers.LSTM(3, recurrent_activation="hard_sigmoid", use_bias=False,
+                       dropout=0.1, name="hard")(back)
+    last = layers.Concatenate(name="all")([mean, product, hard])
+    return keras.Model(x, [layers.Dense(4, name="scores")(last), back],
+                       name="recurrent")
+
+
 def signal_channels_first():
     trace = keras.Input((3, 14), name="trace")
     x = layers.Normalization(axis=1, mean=[0.1, -0.2, 0.3],
@@ -296,6 +321,10 @@ def keras_2():
     fill(model)
     save(model, "k2_signal", [".h5"])
     record("k2_signal", model)
+    model = recurrent()
+    fill(model)
+    save(model, "k2_recurrent", [".h5"])
+    record("k2_recurrent", model)
 
 
 def keras_3_old():
@@ -456,6 +485,11 @@ def keras_3():
     fill(model)
     save(model, "k3_signal", [".deflated.keras"])
     record("k3_signal", model)
+    model = recurrent()
+    fill(model)
+    save(model, "k3_recurrent", [".deflated.keras", ".h5", ".weights.h5",
+                                 ".architecture.json"])
+    record("k3_recurrent", model)
     model = operations()
     fill(model)
     save(model, "k3_operations", [".deflated.keras"])

@@ -368,8 +368,8 @@ void Conversion::mark_integers(std::string type) {
   importer_.integers_[output()] = std::move(type);
 }
 
-void Conversion::set_output(ImportedValue y) {
-  importer_.values_[output()] = std::move(y);
+void Conversion::set_output(ImportedValue y, int output) {
+  importer_.values_[node_.proto.output(output)] = std::move(y);
 }
 
 void Conversion::forward_layout(ImportedValue y, int output) {

@@ -63,6 +63,9 @@ void convert_compare(Conversion& c);
 void convert_not(Conversion& c);
 void convert_where(Conversion& c);
 
+// recurrent.cpp
+void convert_recurrent(Conversion& c);
+
 // gather.cpp, padding.cpp, resize.cpp, slice.cpp
 void convert_gather(Conversion& c);
 void convert_pad(Conversion& c);

@@ -181,8 +181,8 @@ class Conversion {
     const ImportedValue& x = value(input);
     set_output({named(function(x.tensor), {stored(input)}), x.layout});
   }
-  /// Sets the first output; the node must not have others in use.
-  void set_output(ImportedValue y);
+  /// Sets an output.
+  void set_output(ImportedValue y, int output = 0);
   /// Sets an output that consists of moved values, with the quantization
   /// parameters of the first input.
   void forward_layout(ImportedValue y, int output = 0);

@@ -117,9 +117,41 @@ void convert_dropout(Conversion& c) {
   c.set_elementwise(0, Dropout({.rate = rate}));
 }
 
+/// Whether the input is a constant of equal numbers that has the samples of a
+/// fixed batch already, as PyTorch's states of zero: sets the output to it.
+static bool expand_samples(Conversion& c) {
+  const Tensor& value = c.constant(0);
+  const Dims wanted = c.sizes(1);
+  const auto batch = std::ranges::find(wanted, true, &Dim::batch);
+  if (value.dtype() != DType::f32 || value.size() == 0 ||
+      batch == wanted.end() ||
+      value.shape().rank() != static_cast<int>(wanted.size())) {
+    return false;
+  }
+  const auto axis = static_cast<int>(batch - wanted.begin());
+  for (int i = 0; i < value.shape().rank(); ++i) {
+    const int64_t times = i == axis ? fixed_batch(c.graph()) : 1;
+    if (value.shape()[i] != wanted[static_cast<size_t>(i)].factor * times) {
+      return false;
+    }
+  }
+  const float number = value.f32()[0];
+  if (std::ranges::any_of(value.f32(), [&](float v) { return v != number; })) {
+    return false;
+  }
+  c.graph().set_constant(
+      c.output(),
+      {.value = Tensor::full(value.shape().with(axis, batch->factor), number),
+       .source = c.output(),
+       .samples_axis = axis});
+  c.report("constant");
+  return true;
+}
+
 // Repeats axes of size 1 to the requested size.
 void convert_expand(Conversion& c) {
   if (c.is_constant(0)) {
+    if (expand_samples(c)) return;
     c.refuse(
         "a constant must be repeated for each sample along an axis of size 1");
   }

@@ -73,14 +73,17 @@ bool Rewriter::keeps_nodes(const LayoutNode& node, size_t input) {
   const std::optional<AxisLayout> layout = graph_.layout(node, input);
   if (!layout) return false;
   if (transposes.empty()) return true;
-  if (layout->in_order() || transposes.size() > 1 || block_move(*layout)) {
+  // Sizes are unknown if the batch is not the first axis, as before an LSTM.
+  const auto& dims = graph_.value(transposes[0]).dims;
+  if (layout->in_order() || transposes.size() > 1 || block_move(*layout) ||
+      !dims) {
     return false;
   }
   const std::string key = source_of(operand) + key_of(moves_of(*layout));
   const auto found = transposed_.emplace(key, transposes[0]).first;
   if (found->second != transposes[0]) return false;
   kept_transposes_.emplace(transposes[0], &operand);
-  transposed_dims_.emplace(transposes[0], *graph_.value(transposes[0]).dims);
+  transposed_dims_.emplace(transposes[0], *dims);
   return true;
 }
 

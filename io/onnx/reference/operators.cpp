@@ -21,8 +21,8 @@ Table all_operators() {
   for (const Operators operators :
        {arithmetic_operators(), convolution_operators(), indexing_operators(),
         logic_operators(), matrix_operators(), movement_operators(),
-        pooling_operators(), quantization_operators(), reduction_operators(),
-        shape_operators(), unary_operators()}) {
+        pooling_operators(), quantization_operators(), recurrent_operators(),
+        reduction_operators(), shape_operators(), unary_operators()}) {
     for (const auto& [name, run] : operators) all.emplace(name, run);
   }
   return all;

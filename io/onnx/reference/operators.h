@@ -34,6 +34,7 @@ Operators matrix_operators();
 Operators movement_operators();
 Operators pooling_operators();
 Operators quantization_operators();
+Operators recurrent_operators();
 Operators reduction_operators();
 Operators shape_operators();
 Operators unary_operators();
