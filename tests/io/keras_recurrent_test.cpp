@@ -1,0 +1,103 @@
+// Options of recurrent layers in Keras files. Outputs: keras_golden_test.cpp.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/layers/layers.h>
+#include <octet/runtime/error.h>
+
+#include "keras_forms.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string with_sequences(const std::string& layer) {
+  return keras_sequential({keras_input("i", "[null,5,3]"), layer});
+}
+
+Config config_of(const std::string& options,
+                 const std::string& class_name = "LSTM",
+                 const std::string& version = "2.15.0") {
+  const TempFolder folder;
+  const int64_t width = class_name == "LSTM" ? 8 : 6;
+  KerasFile(with_sequences(keras_layer(
+                class_name, "r", R"("units":2,"use_bias":false,)" + options)),
+            version)
+      .layer("r", {{"kernel:0", Tensor::zeros({3, width})},
+                   {"recurrent_kernel:0", Tensor::zeros({2, width})}})
+      .write(folder / "m.h5");
+  const Model model = load_keras(folder / "m.h5");
+  return model.layer("r").config();
+}
+
+std::string refusal_of(const std::string& class_name,
+                       const std::string& options) {
+  return failure_of<UnsupportedError>([&] {
+           (void)keras_model(
+               with_sequences(keras_layer(class_name, "r", options)));
+         })
+      .message;
+}
+
+TEST(KerasRecurrent, HasTheFunctionsOfTheVersion) {
+  const std::string hard = R"("recurrent_activation":"hard_sigmoid")";
+  EXPECT_EQ(config_of(hard).at("recurrent_activation"),
+            Config("hard_sigmoid_v2"));
+  EXPECT_EQ(config_of(hard, "LSTM", "3.5.0").at("recurrent_activation"),
+            Config("hard_sigmoid"));
+  // Null is linear, not the default.
+  EXPECT_EQ(config_of(R"("activation":null)").at("activation"),
+            Config("linear"));
+  EXPECT_EQ(
+      config_of(R"("activation":{"class_name":"function","config":"relu"})")
+          .at("activation"),
+      Config("relu"));
+  EXPECT_EQ(
+      config_of(R"("inner_activation":"tanh")").at("recurrent_activation"),
+      Config("tanh"));
+}
+
+TEST(KerasRecurrent, ResetsBeforeTheProductInFilesWithoutTheOption) {
+  EXPECT_EQ(config_of(R"("unroll":true)", "GRU").at("reset_after"),
+            Config(false));
+  EXPECT_EQ(config_of(R"("reset_after":true)", "GRU").at("reset_after"),
+            Config(true));
+}
+
+TEST(KerasRecurrent, RejectsStatesAndOtherFunctions) {
+  for (const char* option : {"stateful", "return_state", "time_major"}) {
+    const std::string options =
+        R"("units":2,")" + std::string(option) + R"(":true)";
+    EXPECT_THAT(refusal_of("GRU", options), HasSubstr(option));
+  }
+  EXPECT_THAT(refusal_of("LSTM", R"("units":2,"activation":{"class_name":3})"),
+              HasSubstr("name of a function"));
+  EXPECT_THAT(failure_of<FormatError>([&] {
+                (void)config_of(R"("activation":"softmax")");
+              }).message,
+              HasSubstr("softmax"));
+}
+
+TEST(KerasRecurrent, RejectsOtherBidirectionalLayers) {
+  const auto both = [](const std::string& inner, const std::string& more) {
+    return refusal_of("Bidirectional", R"("layer":)" + inner + more);
+  };
+  const std::string gru = keras_layer("GRU", "g", R"("units":2)");
+  EXPECT_THAT(both(gru, R"(,"merge_mode":null)"), HasSubstr("merge_mode"));
+  EXPECT_THAT(both(gru, R"(,"merge_mode":"max")"), HasSubstr("merge_mode"));
+  EXPECT_THAT(both(keras_layer("Dense", "d", R"("units":2)"), ""),
+              HasSubstr("'d' (Dense)"));
+  EXPECT_THAT(
+      both(keras_layer("GRU", "g", R"("units":2,"go_backwards":true)"), ""),
+      HasSubstr("go_backwards"));
+  EXPECT_THAT(both(gru, R"(,"backward_layer":)" +
+                            keras_layer("GRU", "b",
+                                        R"("units":3,"go_backwards":true)")),
+              HasSubstr("'units'"));
+}
+
+}  // namespace
+}  // namespace octet::io
