@@ -138,7 +138,7 @@ void add_placement_options(Command& command, PlacementOptions& o) {
   command
       .add("--bits", o.bits,
            "bit widths of weights and activations, 2 to 8; first and last "
-           "layer keep 8")
+           "layer keep 8. 8,16: int16 activations in a .tflite file")
       .type("W,A");
   command
       .add("--format", o.format,
@@ -342,10 +342,20 @@ void add_widths(const Model& model, const PlacementOptions& o,
   const auto second =
       std::from_chars(comma ? first.ptr + 1 : end, end, activation);
   const auto fits = [](int bits) { return bits >= 2 && bits <= 8; };
+  if (o.int16()) {
+    if (o.policy != "tflite") {
+      throw UnsupportedError(
+          "conflicting_options", "--bits",
+          "8,16 needs a .tflite output file or --policy tflite");
+    }
+    options.activation.bits = 16;
+    return;
+  }
   if (!comma || second.ptr != end || !fits(weight) || !fits(activation)) {
     throw ValueError(
         "invalid_value", "--bits",
-        fmt::format("must be two bit widths from 2 to 8, such as 4,8, got '{}'",
+        fmt::format("must be two bit widths from 2 to 8, such as 4,8, or 8,16, "
+                    "got '{}'",
                     o.bits));
   }
   options.bits = train::inner_bits(model, weight, activation);

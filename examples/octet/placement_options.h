@@ -27,6 +27,9 @@ struct PlacementOptions {
   std::string bits;         // "4,8": weights, activations
   std::string format = "int8";
   int64_t block = 0;  // block size of w4a16; 0: 32
+
+  /// Whether activations have 16 bits, in a .tflite file.
+  bool int16() const { return bits == "8,16"; }
 };
 
 void add_placement_options(Command& command, PlacementOptions& options);

@@ -63,6 +63,7 @@ Examples:
   octet quantize pair.h5 -o int8.onnx --data left=a.npy --data right=b.npy
   octet quantize model.h5 -o int8.onnx --data x.npy --target tensorrt10 --golden
   octet quantize model.h5 -o int8.tflite --data x.npy
+  octet quantize model.h5 -o int16.tflite --data x.npy --bits 8,16
 )";
 
 struct QuantizeOptions {
@@ -292,7 +293,8 @@ void quantize(QuantizeOptions o) {
   std::string report;
   Config figures(Config::Object{});
   const Dataset data = calibration_data(all, opened.files, o, figures);
-  const bool few_bits = !o.placement.bits.empty() || o.mean_bits > 0 ||
+  const bool few_bits = (!o.placement.bits.empty() && !o.placement.int16()) ||
+                        o.mean_bits > 0 ||
                         format_of(o.placement) == Format::w4a16;
   std::optional<Model> like_channels;
   if (o.equalize) like_channels = equalized(model, "--equalize");

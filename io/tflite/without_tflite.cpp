@@ -29,6 +29,12 @@ const std::vector<TfliteTensorInfo>& TfliteModel::inputs() const {
 const std::vector<TfliteTensorInfo>& TfliteModel::outputs() const {
   refuse_tflite();
 }
+const std::vector<TfliteValue>& TfliteModel::values() const { refuse_tflite(); }
+std::vector<size_t> TfliteModel::output_values() const { refuse_tflite(); }
+std::vector<Tensor> TfliteModel::trace(std::span<const Tensor>,
+                                       TfliteRounding) const {
+  refuse_tflite();
+}
 std::vector<Tensor> TfliteModel::predict(std::span<const Tensor>,
                                          TfliteRounding) const {
   refuse_tflite();

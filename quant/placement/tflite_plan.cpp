@@ -16,8 +16,9 @@ QuantizerConfig constant_config(QuantizerConfig config, float scale) {
   config.asymmetric = false;
   config.zero_point = 0;
   // Probabilities are in [0,1), tanh in [-1,1).
-  config.is_signed = scale == 1.0f / 128;
-  config.constant_scale = scale;
+  const bool wide = config.bits == 16;
+  config.is_signed = wide || scale == 1.0f / 128;
+  config.constant_scale = wide ? 1.0f / 32768 : scale;
   return config;
 }
 
@@ -44,9 +45,10 @@ QdqPlan quantizers_for_tflite(QdqPlan plan, const GraphIndex& graph) {
   }
   for (QdqPoint& point : plan.points) {
     if (point.site.kind == SiteKind::weight) continue;
-    point.config.is_signed = false;
+    // Activations of 16 bits are symmetric.
+    point.config.is_signed = point.config.bits == 16;
     point.config.zero_point = 0;
-    point.config.asymmetric = true;
+    point.config.asymmetric = point.config.bits != 16;
     Class* quantizer = class_of(point);
     if (quantizer == nullptr) continue;
     if (quantizer->group.empty()) quantizer->group = point.group;

@@ -2,9 +2,11 @@
 //
 // <name>.int8.tflite has inputs <name>.int8.in.npy and the outputs of Octet's
 // reference: <name>.int8.out.npy, and .litert.npy with TfliteRounding::litert.
-// <name>.float.tflite has the outputs of the model. Fails if fake-quantized
-// evaluation differs from the reference by more than a step too often.
-// tests/oracle/compare_tflite.py runs the files.
+// <name>.float.tflite has the outputs of the model. <name>.int16.tflite has
+// 16-bit activations, inputs <name>.int16.in.npy and the outputs of
+// fake-quantized evaluation, real values; operators without an int16 form are
+// printed. Fails if fake-quantized evaluation differs from the reference by
+// more than a step too often. tests/oracle/compare_tflite.py runs the files.
 #include <cmath>
 #include <exception>
 #include <filesystem>
@@ -152,6 +154,12 @@ std::vector<TfliteCase> layer_cases() {
   add("slice", image, [](S x) {
     return x.index({Slice(), Slice(1, 8, 2), 2, Slice()});
   });
+  add("gather", image, [](S x) {
+    return Gather({.indices = {6, 0, 3, -1}, .axis = 2})(x);
+  });
+  add("pad_value", image, [](S x) {
+    return Pad({.begin = {1, 0, 2}, .end = {0, 3, 1}, .value = 0.5f})(x);
+  });
   add("upsample_nearest", image, [](S x) {
     return UpSampling2D({.size = {2, 3}})(x);
   });
@@ -186,27 +194,13 @@ std::vector<TfliteCase> layer_cases() {
   return cases;
 }
 
-int8_t quantized_value(float x, const io::TfliteTensorInfo& info) {
-  const float q =
-      std::nearbyint(x / info.scale) + static_cast<float>(info.zero_point);
-  return static_cast<int8_t>(std::clamp(q, -128.0f, 127.0f));
-}
-
-Tensor quantized(const Tensor& x, const io::TfliteTensorInfo& info) {
-  Tensor q = Tensor::zeros(x.shape(), DType::i8);
-  for (size_t i = 0; i < static_cast<size_t>(x.size()); ++i) {
-    q.data<int8_t>()[i] = quantized_value(x.f32()[i], info);
-  }
-  return q;
-}
-
 // Share of the outputs within one quantization step.
 double share_within_a_step(const Tensor& expected, const Tensor& q,
                            const io::TfliteTensorInfo& info) {
   int64_t near = 0;
+  const Tensor steps = info.to_stored(expected);
   for (size_t i = 0; i < static_cast<size_t>(q.size()); ++i) {
-    const int step = quantized_value(expected.f32()[i], info);
-    near += std::abs(step - q.data<int8_t>()[i]) <= 1;
+    near += std::abs(steps.data<int8_t>()[i] - q.data<int8_t>()[i]) <= 1;
   }
   return static_cast<double>(near) / static_cast<double>(q.size());
 }
@@ -232,7 +226,7 @@ void write_model(const Model& model, const Shape& input, const fs::path& folder,
   const io::TfliteFile file = io::to_tflite(int8);
   write_file(folder / (name + ".int8.tflite"), file.bytes);
   const io::TfliteModel reference = io::tflite_from_bytes(file.bytes);
-  const Tensor q = quantized(x, reference.inputs()[0]);
+  const Tensor q = reference.inputs()[0].to_stored(x);
   const Tensor y = reference.predict(q);
   io::write_npy(folder / (name + ".int8.in.npy"), q);
   io::write_npy(folder / (name + ".int8.out.npy"), y);
@@ -249,6 +243,26 @@ void write_model(const Model& model, const Shape& input, const fs::path& folder,
   if (share < least) {
     throw ValueError("", name, "the reference disagrees with the model");
   }
+}
+
+// Returns the reason why the model has no int16 form; empty: it is written.
+std::string write_int16(const Model& model, const Shape& input,
+                        const fs::path& folder, const std::string& name) {
+  Model int16 = quant::quantize_model(
+      model, {.policy = quant::Policy::tflite, .activation = {.bits = 16}});
+  const Tensor calibration = noise(input, 2);
+  quant::calibrate(int16,
+                   [&](const Model& m) { (void)m(Variable(calibration)); },
+                   {.method = quant::Calibration::max});
+  try {
+    write_file(folder / (name + ".int16.tflite"), io::to_tflite(int16).bytes);
+  } catch (const UnsupportedError& error) {
+    return std::string(error.text());
+  }
+  const Tensor x = noise(input, 1);
+  io::write_npy(folder / (name + ".int16.in.npy"), x);
+  io::write_npy(folder / (name + ".int16.out.npy"), int16.predict(x));
+  return "";
 }
 
 void write_all(const fs::path& folder) {
@@ -269,14 +283,18 @@ void write_all(const fs::path& folder) {
       const Model model({x}, {each.body(x)}, {.seed = 3});
       disturb(model);
       write_model(model, x.shape().with(0, 40), folder, each.name, 64);
+      const std::string reason =
+          write_int16(model, x.shape().with(0, 40), folder, each.name);
+      if (!reason.empty()) fmt::print("{}.int16: {}\n", each.name, reason);
     });
   }
   for (const char* name : {"lenet", "resnet8", "ds_cnn", "mobilenet_v1_025"}) {
     attempt(name, [&] {
       const Model model = zoo::make(name, {.seed = 3});
       disturb(model);
-      write_model(model, model.inputs()[0].shape().with(0, 20), folder, name,
-                  8);
+      const Shape shape = model.inputs()[0].shape().with(0, 20);
+      write_model(model, shape, folder, name, 8);
+      (void)write_int16(model, shape, folder, name);
     });
   }
   if (problems > 0) {

@@ -11,6 +11,7 @@
 #include <octet/runtime/file.h>
 
 #include "support.h"
+#include "tflite_file.h"
 
 namespace octet::io {
 namespace {
@@ -142,15 +143,181 @@ TEST(TfliteImport, SequencesBecomeImages) {
   }
 }
 
-TEST(TfliteImport, ListsOperatorsWithoutLayers) {
-  const SymbolicTensor x = input({6, 6, 2}, "x");
+// PADV2 before MAX_POOL_2D.
+TEST(TfliteImport, PaddingOfMaximumPoolsIsPartOfTheLayer) {
+  const SymbolicTensor x = input({7, 6, 2}, "x");
   const Model model(
       x, MaxPooling2D({.pool_size = 3, .strides = 2, .padding = 1})(x));
-  const std::string bytes = to_tflite(model).bytes;  // with PADV2
+  const Model read = from_tflite(to_tflite(model).bytes);
+  EXPECT_EQ(read.nodes().size(), 2u);
+  const Tensor samples = tflite_samples(model, 2, 3);
+  EXPECT_EQ(values(read.predict(samples)), values(model.predict(samples)));
+  const Model int8 = int8_for_tflite(model);
+  const Model int8_read = from_tflite(to_tflite(int8).bytes);
+  EXPECT_EQ(values(int8_read.predict(samples)), values(int8.predict(samples)));
+  EXPECT_TRUE(quant::is_quantized(int8_for_tflite(read)));
+}
+
+TEST(TfliteImport, SelectionsAndPaddingKeepTheirOutputs) {
+  const SymbolicTensor x = input({5, 6, 4}, "x");
+  SymbolicTensor y = Gather({.indices = {3, 0, -1}, .axis = 2})(x);
+  y = Pad({.begin = {1, 0, 2}, .end = {0, 2, 1}, .value = -0.75f})(y);
+  const Model model(x, Pad({.begin = {0, 0, 1}, .end = {0, 0, 0}})(y));
+  const Tensor samples = tflite_samples(model, 2, 3);
+  const std::string bytes = to_tflite(model).bytes;
+  EXPECT_EQ(values(from_tflite(bytes).predict(samples)),
+            values(model.predict(samples)));
+  EXPECT_EQ(values(tflite_from_bytes(bytes).predict(samples)),
+            values(model.predict(samples)));
+  const Model int8 = int8_for_tflite(model);
+  const std::string int8_bytes = to_tflite(int8).bytes;
+  const TfliteModel file = tflite_from_bytes(int8_bytes);
+  const auto expected = values(int8.predict(samples));
+  const auto got = values(from_tflite(int8_bytes).predict(samples));
+  // The file has the nearest quantized value of the fill.
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(got[i], expected[i], 0.51f * file.inputs()[0].scale);
+  }
+  const Tensor q = file.inputs()[0].to_stored(samples);
+  EXPECT_EQ(got, values(file.outputs()[0].to_real(file.predict(q))));
+}
+
+// A slice of half of the rows becomes SPLIT with two outputs.
+TEST(TfliteImport, SplitsBecomeSlices) {
+  const SymbolicTensor x = input({6, 4, 2}, "x");
+  const SymbolicTensor y = x.index({Slice(), Slice(3, 6)});
+  const Model model(x, ReLU({.name = "relu"})(y));
+  const std::string bytes = edited(to_tflite(model).bytes, [](auto& m) {
+    using namespace tflite::schema;
+    auto& op = operator_of(m, Op::STRIDED_SLICE);
+    auto& code = *m.operator_codes[op.opcode_index];
+    code.builtin_code = Op::SPLIT;
+    code.deprecated_builtin_code = static_cast<int8_t>(Op::SPLIT);
+    auto& graph = *m.subgraphs[0];
+    auto axis = std::make_unique<TensorT>();
+    axis->type = TensorType::INT32;
+    axis->shape = {1};
+    m.buffers.push_back(std::make_unique<BufferT>());
+    m.buffers.back()->data = {1, 0, 0, 0};
+    axis->buffer = static_cast<uint32_t>(m.buffers.size() - 1);
+    graph.tensors.push_back(std::move(axis));
+    const auto places = static_cast<int32_t>(graph.tensors.size());
+    auto first = std::make_unique<TensorT>();
+    first->name = "first";
+    first->shape = output_of(m, op).shape;
+    graph.tensors.push_back(std::move(first));
+    op.inputs = {places - 1, op.inputs[0]};
+    op.outputs = {places, op.outputs[0]};
+    SplitOptionsT options;
+    options.num_splits = 2;
+    op.builtin_options.Set(std::move(options));
+  });
+  const Tensor samples = tflite_samples(model, 3, 3);
+  EXPECT_EQ(values(tflite_from_bytes(bytes).predict(samples)),
+            values(model.predict(samples)));
+  EXPECT_EQ(values(from_tflite(bytes).predict(samples)),
+            values(model.predict(samples)));
+}
+
+TEST(TfliteImport, ListsOperatorsWithoutLayers) {
+  const SymbolicTensor x = input({6, 6, 2}, "x");
+  const Model model(x, ReLU()(x));
+  const std::string bytes = edited(to_tflite(model).bytes, [](auto& m) {
+    m.operator_codes[0]->builtin_code = tflite::schema::Op::REDUCE_MAX;
+  });
   const Failure failure =
       failure_of<UnsupportedError>([&] { (void)from_tflite(bytes); });
   EXPECT_EQ(failure, (Failure{"unsupported_operator", "tflite import"}));
-  EXPECT_THAT(failure.message, HasSubstr("PADV2"));
+  EXPECT_THAT(failure.message, HasSubstr("REDUCE_MAX"));
+}
+
+// Weights of other integer types were read as zeros.
+TEST(TfliteImport, ReadsWeightsOfUint8) {
+  const SymbolicTensor x = input({6, 5, 2}, "x");
+  const Model model(x, Conv2D({.filters = 3, .name = "conv"})(x), {.seed = 4});
+  const std::string bytes = to_tflite(int8_for_tflite(model)).bytes;
+  const std::string shifted = edited(bytes, [](auto& m) {
+    auto& w = input_of(m, operator_of(m, tflite::schema::Op::CONV_2D), 1);
+    w.type = tflite::schema::TensorType::UINT8;
+    for (uint8_t& q : m.buffers[w.buffer]->data) {
+      q = static_cast<uint8_t>(q + 128);
+    }
+    for (int64_t& zero : w.quantization->zero_point) zero = 128;
+  });
+  const Tensor samples = tflite_samples(model, 2, 3);
+  EXPECT_EQ(
+      values(from_tflite(shifted, {.drop_quantizers = true}).predict(samples)),
+      values(from_tflite(bytes, {.drop_quantizers = true}).predict(samples)));
+  EXPECT_EQ(
+      failure_of<UnsupportedError>([&] { (void)from_tflite(shifted); }).code,
+      "unsupported_type");
+}
+
+TEST(TfliteImport, KeepsActivationsOf16Bits) {
+  const SymbolicTensor x = input({6, 5, 2}, "x");
+  SymbolicTensor y = Conv2D({.filters = 3, .activation = "relu"})(x);
+  y = Dense({.units = 4, .name = "head"})(Flatten()(y));
+  const Model model(x, Softmax()(y), {.seed = 4});
+  Model int16 = quant::quantize_model(
+      model, {.policy = quant::Policy::tflite, .activation = {.bits = 16}});
+  quant::calibrate(
+      int16,
+      [](const Model& m) { (void)m(Variable(tflite_samples(m, 16, 1))); },
+      {.method = quant::Calibration::max});
+  const std::string bytes = to_tflite(int16).bytes;
+  const Model read = from_tflite(bytes);
+  const Tensor samples = tflite_samples(model, 4, 3);
+  const Model again = from_tflite(to_tflite(read).bytes);
+  const auto stored = values(int16.predict(samples));
+  for (const Model* copy : {&read, &again}) {
+    const auto got = values(copy->predict(samples));
+    // Biases are rounded.
+    for (size_t i = 0; i < stored.size(); ++i) {
+      EXPECT_NEAR(got[i], stored[i], 1e-4f);
+    }
+  }
+  // The reference has no int16 kernels.
+  EXPECT_EQ(failure_of<UnsupportedError>([&] {
+              (void)tflite_from_bytes(bytes);
+            }).code,
+            "unsupported_operator");
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)to_tflite(int16, {.io = TfliteIo::uint8});
+            }).code,
+            "unsupported_value");
+  // Near the float model: 16 bits, weights of 8.
+  const auto expected = values(model.predict(samples));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(stored[i], expected[i], 0.02f);
+  }
+}
+
+TEST(TfliteExport, NamesOperatorsWithoutAFormOf16Bits) {
+  const SymbolicTensor x = input({6, 5, 2}, "x");
+  const Model model(
+      x, Activation({.activation = "hard_silu", .name = "swish"})(x));
+  Model int16 = quant::quantize_model(
+      model, {.policy = quant::Policy::tflite, .activation = {.bits = 16}});
+  quant::calibrate(int16, [](const Model& m) {
+    (void)m(Variable(tflite_samples(m, 16, 1)));
+  });
+  const Failure failure =
+      failure_of<UnsupportedError>([&] { (void)to_tflite(int16); });
+  EXPECT_EQ(failure.code, "unsupported_layer");
+  EXPECT_THAT(failure.message, HasSubstr("'swish'"));
+  EXPECT_THAT(failure.message, HasSubstr("HARD_SWISH"));
+}
+
+TEST(TfliteImport, RejectsOtherBatchSizes) {
+  const std::string bytes =
+      edited(to_tflite(tflite_source()).bytes, [](auto& m) {
+        auto& graph = *m.subgraphs[0];
+        graph.tensors[static_cast<size_t>(graph.inputs[0])]->shape[0] = 2;
+      });
+  const Failure failure =
+      failure_of<UnsupportedError>([&] { (void)from_tflite(bytes); });
+  EXPECT_EQ(failure, (Failure{"unsupported_model", "input 'image'"}));
+  EXPECT_THAT(failure.message, HasSubstr("batch of 1"));
 }
 
 TEST(TfliteImport, NamesDamagedFiles) {

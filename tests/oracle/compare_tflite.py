@@ -7,7 +7,8 @@ FOLDER is the output of tests/e2e/tflite_export: <name>.int8.tflite with inputs
 and the outputs of Octet's reference, which LiteRT's reference kernels and
 TensorFlow Lite Micro must give bit for bit, and LiteRT's default kernels
 (XNNPACK) to within one step on 90 % of the outputs; <name>.float.tflite with the
-outputs of the model.
+outputs of the model; <name>.int16.tflite with the real outputs of fake-quantized
+evaluation, which both interpreters must give to within STEPS16 steps per operator.
 
 Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage or missing files.
 """
@@ -48,6 +49,35 @@ def run_micro(path, x):
         interpreter.invoke()
         rows.append(interpreter.get_output(0))
     return np.concatenate(rows)
+
+
+# Kernels multiply sums by factors of 16 bits.
+STEPS16 = 2
+
+
+def judge_int16(stem):
+    x = np.load(f"{stem}.in.npy")
+    y = np.load(f"{stem}.out.npy")
+    path = f"{stem}.tflite"
+    details = Interpreter(model_path=path)
+    scale = details.get_input_details()[0]["quantization"][0]
+    q = np.clip(np.rint(x / np.float32(scale)), -32768, 32767).astype(np.int16)
+    scale = details.get_output_details()[0]["quantization"][0]
+    expected = np.clip(np.rint(y / np.float32(scale)), -32768, 32767)
+    problems, texts = [], []
+    runs = [("LiteRT", run_litert(path, q, OpResolverType.BUILTIN_REF))]
+    if runtime is not None:
+        runs.append(("TensorFlow Lite Micro", run_micro(path, q)))
+    for name, got in runs:
+        if got.size != y.size:
+            problems.append(f"{name}: shape {got.shape}, expected {y.shape}")
+            continue
+        worst = steps(got.reshape(y.shape), expected)
+        texts.append(f"{name} within {worst} steps")
+        operators = len(details._get_ops_details())
+        if worst > STEPS16 * operators:
+            problems.append(f"{name} differs by {worst} steps")
+    return ", ".join(texts), problems
 
 
 def steps(a, b):
@@ -116,7 +146,8 @@ def main():
     failures = 0
     for file in files:
         stem = str(file).removesuffix(".tflite")
-        judge = judge_int8 if stem.endswith(".int8") else judge_float
+        judge = {".int8": judge_int8, ".int16": judge_int16}.get(
+            pathlib.Path(stem).suffix, judge_float)
         try:
             with quiet():
                 text, problems = judge(stem)

@@ -34,7 +34,9 @@ Value add_function(Lowering& call, const Function& function,
                    schema::BuiltinOptionsUnion options) {
   const Value& x = call.inputs[0];
   std::optional<Quant> output = call.quant;
-  if (x.quant && function.output.scale > 0) output = function.output;
+  if (x.quant && function.output.scale > 0) {
+    output = x.quant->int16 ? Quant{1.0f / 32768, 0, true} : function.output;
+  }
   // TensorFlow Lite Micro clips without a conversion of scales.
   if (x.quant && function.op == schema::Op::RELU6) output = x.quant;
   const bool converts = call.quant != output;

@@ -1,6 +1,7 @@
 #include "builder.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <unordered_set>
@@ -35,6 +36,52 @@ schema::TensorType type_of(DType dtype) {
       break;
   }
   throw InternalError("internal", "tflite constant", "unexpected element type");
+}
+
+struct Int16Version {
+  schema::Op op;
+  int version;
+};
+// Operators with an int16 form in LiteRT and TensorFlow Lite Micro.
+// Source: tensorflow/lite/tools/versioning/op_version.cc.
+constexpr Int16Version kInt16Versions[] = {
+    {schema::Op::ADD, 3},
+    {schema::Op::AVERAGE_POOL_2D, 3},
+    {schema::Op::BATCH_MATMUL, 3},
+    {schema::Op::CONCATENATION, 3},
+    {schema::Op::CONV_2D, 4},
+    {schema::Op::DEPTHWISE_CONV_2D, 5},
+    {schema::Op::DEQUANTIZE, 3},
+    {schema::Op::FULLY_CONNECTED, 7},
+    {schema::Op::LEAKY_RELU, 2},
+    {schema::Op::LOGISTIC, 3},
+    {schema::Op::MAXIMUM, 4},
+    {schema::Op::MAX_POOL_2D, 3},
+    {schema::Op::MEAN, 3},
+    {schema::Op::MINIMUM, 4},
+    {schema::Op::MUL, 4},
+    {schema::Op::PAD, 3},
+    {schema::Op::PADV2, 3},
+    {schema::Op::QUANTIZE, 2},
+    {schema::Op::RELU, 3},
+    {schema::Op::RELU6, 3},
+    {schema::Op::RESHAPE, 1},
+    {schema::Op::RESIZE_NEAREST_NEIGHBOR, 4},
+    {schema::Op::SOFTMAX, 3},
+    {schema::Op::STRIDED_SLICE, 1},
+    {schema::Op::SUB, 5},
+    {schema::Op::TANH, 3},
+    {schema::Op::TRANSPOSE, 5},
+    {schema::Op::TRANSPOSE_CONV, 4},
+};
+
+int int16_version(schema::Op op) {
+  const auto* found = std::ranges::find(kInt16Versions, op, &Int16Version::op);
+  if (found != std::end(kInt16Versions)) return found->version;
+  throw UnsupportedError(
+      "unsupported_layer", schema::EnumNameOp(op),
+      fmt::format("{} has no form for 16-bit activations. Hint: --bits 8,8",
+                  schema::EnumNameOp(op)));
 }
 
 std::unique_ptr<schema::QuantizationParametersT> parameters(
@@ -88,8 +135,9 @@ int FileBuilder::add_tensor(std::string_view name, const Shape& shape,
 
 Value FileBuilder::add_value(std::string_view name, const Shape& shape,
                              const std::optional<Quant>& quant) {
-  const auto type =
-      quant ? schema::TensorType::INT8 : schema::TensorType::FLOAT32;
+  const auto type = !quant         ? schema::TensorType::FLOAT32
+                    : quant->int16 ? schema::TensorType::INT16
+                                   : schema::TensorType::INT8;
   return {add_tensor(name, shape, type, quant), shape, quant};
 }
 
@@ -129,18 +177,41 @@ int FileBuilder::add_constant(std::string_view name,
   return static_cast<int>(graph().tensors.size()) - 1;
 }
 
-int FileBuilder::add_scalar(std::string_view name, int8_t value,
+int FileBuilder::add_constant(std::string_view name,
+                              std::span<const int64_t> values,
+                              std::span<const float> scales) {
+  schema::TensorT& tensor = new_tensor(name, schema::TensorType::INT64);
+  tensor.shape = {static_cast<int32_t>(values.size())};
+  tensor.buffer = buffer_of(
+      {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+  tensor.quantization = parameters(scales, 0, 0);
+  return static_cast<int>(graph().tensors.size()) - 1;
+}
+
+int FileBuilder::add_scalar(std::string_view name, int value,
                             const Quant& quant) {
-  schema::TensorT& tensor = new_tensor(name, schema::TensorType::INT8);
-  tensor.buffer = buffer_of({reinterpret_cast<const char*>(&value), 1});
+  schema::TensorT& tensor = new_tensor(
+      name, quant.int16 ? schema::TensorType::INT16 : schema::TensorType::INT8);
+  const auto q = static_cast<int16_t>(value);  // little-endian
+  tensor.buffer = buffer_of(
+      {reinterpret_cast<const char*>(&q), size_t{quant.int16 ? 2u : 1u}});
   tensor.quantization =
       parameters(std::span(&quant.scale, 1), quant.zero_point, 0);
   return static_cast<int>(graph().tensors.size()) - 1;
 }
 
+bool FileBuilder::is_int16(int tensor) const {
+  return tensor >= 0 && graph().tensors[static_cast<size_t>(tensor)]->type ==
+                            schema::TensorType::INT16;
+}
+
 schema::OperatorT& FileBuilder::append(schema::Op op, int version,
                                        std::vector<int> inputs,
                                        std::vector<int> outputs) {
+  const auto wide = [&](int tensor) { return is_int16(tensor); };
+  if (std::ranges::any_of(inputs, wide) || std::ranges::any_of(outputs, wide)) {
+    version = int16_version(op);
+  }
   auto& codes = model_.operator_codes;
   auto code = std::ranges::find_if(codes, [&](const auto& known) {
     return known->builtin_code == op && known->version == version;

@@ -19,10 +19,15 @@
 
 namespace octet::io::tflite {
 
-/// Quantization of an activation: x = scale * (q - zero_point), q int8.
+/// Quantization of an activation: x = scale * (q - zero_point), q int8 or
+/// int16.
 struct Quant {
   float scale = 1;     ///< finite and > 0
-  int zero_point = 0;  ///< in [-128,127]
+  int zero_point = 0;  ///< in [-128,127]; 0 for int16
+  bool int16 = false;  ///< type of q
+
+  int lowest() const { return int16 ? -32768 : -128; }
+  int highest() const { return int16 ? 32767 : 127; }
   bool operator==(const Quant&) const = default;
 };
 
@@ -37,7 +42,7 @@ class FileBuilder {
  public:
   FileBuilder();
 
-  /// Adds an activation: int8 with parameters, else float32.
+  /// Adds an activation: int8 or int16 with parameters, else float32.
   Value add_value(std::string_view name, const Shape& shape,
                   const std::optional<Quant>& quant);
   /// Adds a tensor of another type with the shape and parameters.
@@ -49,11 +54,15 @@ class FileBuilder {
                    std::span<const float> scales = {}, int axis = 0);
   int add_constant(std::string_view name, std::span<const int32_t> values,
                    std::span<const float> scales = {});
-  /// Adds an int8 scalar with the parameters.
-  int add_scalar(std::string_view name, int8_t value, const Quant& quant);
+  /// Adds a bias of int64, for int16 activations.
+  int add_constant(std::string_view name, std::span<const int64_t> values,
+                   std::span<const float> scales);
+  /// Adds a quantized scalar with the parameters.
+  int add_scalar(std::string_view name, int value, const Quant& quant);
 
   /// Adds an operator with one of the schema's options, a union of them, or
-  /// none.
+  /// none. Operators on int16 values have a version of their own.
+  /// Throws: UnsupportedError if the operator has no int16 form.
   template <class Options>
   void add_operator(schema::Op op, int version, std::vector<int> inputs,
                     std::vector<int> outputs, Options options) {
@@ -88,6 +97,7 @@ class FileBuilder {
   const schema::SubGraphT& graph() const { return *model_.subgraphs[0]; }
   schema::TensorT& new_tensor(std::string_view name, schema::TensorType type);
   uint32_t buffer_of(std::string_view bytes);
+  bool is_int16(int tensor) const;
   void drop_dead_operators();
 
   schema::ModelT model_;

@@ -31,6 +31,13 @@ bool fuses(std::string_view name) {
          name == "LayerScale";
 }
 
+void expect_int8(const Quant& quant) {
+  if (!quant.int16) return;
+  throw ValueError("unsupported_value", "io",
+                   "uint8 needs 8-bit activations, the model has 16 bits. "
+                   "Hint: int8, which writes int16 here, or float32");
+}
+
 class GraphExport {
  public:
   GraphExport(const Model& model, const TfliteOptions& options,
@@ -264,6 +271,7 @@ void GraphExport::add_inputs() {
       continue;
     }
     const bool is_float = options_.io == TfliteIo::float32;
+    if (!is_float) expect_int8(*quant);
     const int tensor = file_.add_tensor(
         name, node.shape,
         is_float ? schema::TensorType::FLOAT32 : schema::TensorType::UINT8,
@@ -287,6 +295,7 @@ void GraphExport::add_outputs() {
       continue;
     }
     const bool is_float = options_.io == TfliteIo::float32;
+    if (!is_float) expect_int8(*y.quant);
     const std::string tensor_name =
         fmt::format("{}/{}", name, to_string(options_.io));
     const int tensor = file_.add_tensor(

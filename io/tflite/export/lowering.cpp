@@ -39,11 +39,15 @@ Shape dims(std::initializer_list<int64_t> sizes) { return Shape(sizes); }
 Quant quant_of(const quant::Quantizer& quantizer) {
   const QuantParams qparams = quantizer.qparams({}, -1);
   const int values = qparams.high - qparams.low + 1;
+  if (qparams.low == -32768 && values == 65536) {
+    return {qparams.scale.item(), 0, true};
+  }
   if (values != 256) {
     throw ValueError(
         "unsupported_value", fmt::format("quantizer '{}'", quantizer.name()),
-        fmt::format("activations of TensorFlow Lite have 256 quantized values, "
-                    "got {}. Hint: 8 bits, or --bits for weights only",
+        fmt::format("activations of TensorFlow Lite have 8 bits, or 16 with "
+                    "zero point 0, got {}. Hint: 8 bits, or --bits for weights "
+                    "only",
                     quant::range_text(quantizer.config())));
   }
   const Quant quant{qparams.scale.item(), -128 - qparams.low};
@@ -143,34 +147,36 @@ FileWindow Lowering::window(const Shape& image,
   return w;
 }
 
-Value Lowering::padded_by(const Value& x, const Pads& p,
-                          std::optional<float> fill) {
-  const Shape& s = x.shape;
-  const Shape to{s[0], s[1] + p.top + p.bottom, s[2] + p.left + p.right, s[3]};
-  const Value y = add_part("padded", to, x.quant);
-  const auto n = [](int64_t size) { return static_cast<int32_t>(size); };
-  const std::vector<int32_t> sizes{0,         0,          n(p.top), n(p.bottom),
-                                   n(p.left), n(p.right), 0,        0};
-  const int pads_constant =
-      file.add_constant(part_name("pads"), Tensor::of<int32_t>({4, 2}, sizes));
+void Lowering::add_pad(const Value& x, std::span<const int32_t> ends,
+                       std::optional<float> fill, const Value& y) {
+  const int pads_constant = file.add_constant(
+      part_name("pads"), Tensor::of<int32_t>({x.shape.rank(), 2}, ends));
   if (!fill) {
-    file.add_operator(schema::Op::PAD, 2, {x.tensor, pads_constant}, {y.tensor},
+    file.add_operator(schema::Op::PAD, x.quant ? 2 : 1,
+                      {x.tensor, pads_constant}, {y.tensor},
                       schema::PadOptionsT());
-    return y;
+    return;
   }
   const int value =
-      x.quant ? file.add_scalar(part_name("fill"), static_cast<int8_t>(*fill),
+      x.quant ? file.add_scalar(part_name("fill"), static_cast<int>(*fill),
                                 *x.quant)
               : file.add_constant(part_name("fill"), Tensor::scalar(*fill));
   file.add_operator(schema::Op::PADV2, 2, {x.tensor, pads_constant, value},
                     {y.tensor}, schema::PadV2OptionsT());
-  return y;
 }
 
 Value Lowering::padded(const Value& x, FileWindow& w,
                        std::optional<float> fill) {
   if (w.same || is_none(w.pads)) return x;
-  const Value y = padded_by(x, w.pads, fill);
+  const Shape& s = x.shape;
+  const Pads& p = w.pads;
+  const auto n = [](int64_t size) { return static_cast<int32_t>(size); };
+  const std::vector<int32_t> ends{0,         0,          n(p.top), n(p.bottom),
+                                  n(p.left), n(p.right), 0,        0};
+  const Value y = add_part(
+      "padded", {s[0], s[1] + p.top + p.bottom, s[2] + p.left + p.right, s[3]},
+      x.quant);
+  add_pad(x, ends, fill, y);
   w.pads = {};
   return y;
 }

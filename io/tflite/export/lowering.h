@@ -88,13 +88,14 @@ class Lowering {
   /// Adds PAD for explicit padding, unless it is SAME. `fill`: quantized or
   /// float value of the pixels; empty: zero.
   Value padded(const Value& x, FileWindow& window, std::optional<float> fill);
-
- private:
-  Value padded_by(const Value& x, const Pads& pads, std::optional<float> fill);
+  /// Adds PAD, or PADV2 with a fill, for the output `y`. `ends`: entries before
+  /// and after each axis.
+  void add_pad(const Value& x, std::span<const int32_t> ends,
+               std::optional<float> fill, const Value& y);
 };
 
 /// Returns the quantization of an activation quantizer.
-/// Throws: ValueError unless int8 represents it.
+/// Throws: ValueError unless int8 or int16 represents it.
 Quant quant_of(const quant::Quantizer& quantizer);
 
 // Weights (weights.cpp).
@@ -115,8 +116,8 @@ struct KernelLayout {
   int64_t channels_per_scale = 1;
 };
 /// Adds the kernel and the bias, zeros if the layer has none, for an operator
-/// on `x`. In an INT8 operator the bias is int32; a kernel's scale is increased
-/// if the bias would overflow.
+/// on `x`. In an INT8 operator the bias is int32, with int16 activations int64;
+/// a kernel's scale is increased if the bias would overflow.
 LinearWeights add_linear_weights(Lowering& call, const Value& x,
                                  std::string_view kernel,
                                  const KernelLayout& layout, int64_t outputs,
@@ -167,8 +168,10 @@ Value lower_softmax(Lowering& call);
 Value lower_prelu(Lowering& call);
 Value lower_reshape(Lowering& call);
 Value lower_zero_padding(Lowering& call);
+Value lower_pad(Lowering& call);
 Value lower_cropping(Lowering& call);
 Value lower_get_item(Lowering& call);
+Value lower_gather(Lowering& call);
 Value lower_permute(Lowering& call);
 Value lower_upsampling(Lowering& call);
 Value lower_identity(Lowering& call);

@@ -42,6 +42,9 @@ Value arithmetic(Lowering& call, schema::Op op) {
   const Value y = call.add_output();
   Options options;
   options.activation = call.fused;
+  if constexpr (requires { options.pot_scale_int16; }) {
+    options.pot_scale_int16 = false;  // scales of any value
+  }
   const int version = x[0].quant ? 2 : 1;
   call.file.add_operator(op, version, {x[0].tensor, x[1].tensor}, {y.tensor},
                          std::move(options));

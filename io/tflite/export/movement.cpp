@@ -1,5 +1,6 @@
 // Layers that move or select values.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -36,7 +37,8 @@ std::vector<Ends> ends_by_axis(const Config& config) {
   return result;
 }
 
-Value pad(Lowering& call, const std::vector<Ends>& ends) {
+Value pad(Lowering& call, const std::vector<Ends>& ends,
+          std::optional<float> fill = std::nullopt) {
   const Value& x = call.inputs[0];
   std::vector<int32_t> pads{0, 0};
   for (const Ends& axis : ends) {
@@ -45,13 +47,7 @@ Value pad(Lowering& call, const std::vector<Ends>& ends) {
   }
   pads.resize(static_cast<size_t>(2 * x.shape.rank()), 0);
   const Value y = call.add_output();
-  call.file.add_operator(
-      schema::Op::PAD, x.quant ? 2 : 1,
-      {x.tensor, call.file.add_constant(
-                     call.part_name("pads"),
-                     Tensor::of<int32_t>({x.shape.rank(), 2},
-                                         std::span<const int32_t>(pads)))},
-      {y.tensor}, schema::PadOptionsT());
+  call.add_pad(x, pads, fill, y);
   return y;
 }
 
@@ -96,6 +92,46 @@ Value lower_reshape(Lowering& call) {
 
 Value lower_zero_padding(Lowering& call) {
   return pad(call, ends_by_axis(call.config.at("padding")));
+}
+
+Value lower_pad(Lowering& call) {
+  const std::string mode = call.config.at("mode").as_string();
+  if (mode != "constant") {
+    throw UnsupportedError("unsupported_layer", call.layer.describe(),
+                           fmt::format("mode {} has no operator", mode));
+  }
+  const Config::List& begin = call.config.at("begin").as_list();
+  const Config::List& end = call.config.at("end").as_list();
+  std::vector<Ends> ends;
+  for (size_t i = 0; i < begin.size(); ++i) {
+    ends.push_back({begin[i].as_int(), end.at(i).as_int()});
+  }
+  const auto value = static_cast<float>(call.config.at("value").as_number());
+  if (value == 0) return pad(call, ends);
+  const std::optional<Quant>& quant = call.inputs[0].quant;
+  if (!quant) return pad(call, ends, value);
+  const float q = std::nearbyint(value / quant->scale) +
+                  static_cast<float>(quant->zero_point);
+  return pad(call, ends,
+             std::clamp(q, static_cast<float>(quant->lowest()),
+                        static_cast<float>(quant->highest())));
+}
+
+Value lower_gather(Lowering& call) {
+  const Value& x = call.inputs[0];
+  schema::GatherOptionsT options;
+  const auto axis = static_cast<int>(call.config.at("axis").as_int());
+  options.axis = axis < 0 ? axis + x.shape.rank() : axis;
+  std::vector<int32_t> indices = ints_of(call.config.at("indices"));
+  for (int32_t& index : indices) {
+    if (index < 0) index += to_int32(x.shape[options.axis]);
+  }
+  const Value y = call.add_output();
+  call.file.add_operator(
+      schema::Op::GATHER, x.quant ? 2 : 1,
+      {x.tensor, call.file.add_constant(call.part_name("indices"), indices)},
+      {y.tensor}, std::move(options));
+  return y;
 }
 
 Value lower_cropping(Lowering& call) {

@@ -63,8 +63,8 @@ Value lower_pool(Lowering& call) {
         "AVERAGE_POOL_2D has no explicit padding. Hint: padding 'same'");
   }
   // Padding must not exceed any value.
-  const float least =
-      given.quant ? -128.0f : std::numeric_limits<float>::lowest();
+  const float least = given.quant ? static_cast<float>(given.quant->lowest())
+                                  : std::numeric_limits<float>::lowest();
   const Value x = call.padded(given, w, least);
   const Shape image = as_image(call.shape());
   const Value y = call.shape().rank() == 3

@@ -13,7 +13,10 @@ namespace octet::io::tflite {
 namespace {
 
 // Largest magnitude of an int32 bias; the rest of the range is the products'.
-constexpr double kLargestBias = 1 << 30;
+// With int16 activations, the kernels' sums have 48 bits.
+double largest_bias(const Quant& input) {
+  return input.int16 ? 0x1p46 : 0x1p30;
+}
 
 const Parameter* find_parameter(const Layer& layer, std::string_view name) {
   for (const Parameter& p : layer.parameters()) {
@@ -52,27 +55,29 @@ size_t scale_of(const KernelLayout& layout, size_t scales, size_t channel) {
 // Increases scales for which the bias exceeds int32. Such weights are so small
 // beside the bias that the coarser values do not change the output.
 void fit_scales_to_bias(std::vector<float>& scales, std::span<const float> bias,
-                        float input_scale, const KernelLayout& layout) {
+                        const Quant& input, const KernelLayout& layout) {
   for (size_t c = 0; c < bias.size(); ++c) {
     float& scale = scales[scale_of(layout, scales.size(), c)];
     const double least =
-        std::abs(double{bias[c]}) / (double{input_scale} * kLargestBias);
+        std::abs(double{bias[c]}) / (double{input.scale} * largest_bias(input));
     if (scale < least) scale = static_cast<float>(least);
   }
 }
 
 // `scales`: one, or one per output channel.
+template <class Integer>
 int add_bias(Lowering& call, std::span<const float> bias, float input_scale,
              std::span<const float> scales) {
-  std::vector<int32_t> quantized;
+  std::vector<Integer> quantized;
   std::vector<float> products;
   for (const float scale : scales) products.push_back(input_scale * scale);
   for (size_t c = 0; c < bias.size(); ++c) {
     const double scale{products[products.size() == 1 ? 0 : c]};
     quantized.push_back(
-        static_cast<int32_t>(std::round(double{bias[c]} / scale)));
+        static_cast<Integer>(std::round(double{bias[c]} / scale)));
   }
-  return call.file.add_constant(call.part_name("bias"), quantized, products);
+  return call.file.add_constant(call.part_name("bias"),
+                                std::span<const Integer>(quantized), products);
 }
 
 std::optional<QuantParams> weight_qparams(const Lowering& call,
@@ -116,7 +121,7 @@ LinearWeights add_weights(Lowering& call, const Value& x, std::string_view name,
   }
   const auto scales = std::as_const(qparams->scale).f32();
   kernel.scales.assign(scales.begin(), scales.end());
-  fit_scales_to_bias(kernel.scales, bias, x.quant->scale, layout);
+  fit_scales_to_bias(kernel.scales, bias, *x.quant, layout);
   qparams->scale = Tensor::of<float>(qparams->scale.shape(),
                                      std::span<const float>(kernel.scales));
   kernel.values = stored(quantize(values, *qparams), layout);
@@ -131,7 +136,8 @@ LinearWeights add_weights(Lowering& call, const Value& x, std::string_view name,
   }
   kernel.constant = call.file.add_constant(full_name, kernel.values,
                                            kernel.scales, layout.axis);
-  result.bias = add_bias(call, bias, x.quant->scale, kernel.scales);
+  const auto add = x.quant->int16 ? add_bias<int64_t> : add_bias<int32_t>;
+  result.bias = add(call, bias, x.quant->scale, kernel.scales);
   return result;
 }
 

@@ -71,6 +71,14 @@ void convert_pool(OperatorCall& call) {
       .set("strides", Config::List{int64_t{o.stride_h}, int64_t{o.stride_w}})
       .set("padding", o.padding == schema::Padding::SAME ? "same" : "valid");
   const bool max = call.name.find("MAX_POOL") != std::string::npos;
+  const Pads pads = file.pads(call.input(0));
+  if (pads != Pads{}) {
+    if (o.padding == schema::Padding::SAME) {
+      call.refuse("PADV2 before SAME padding has no layer");
+    }
+    config.set("padding", Config::List{Config::List{pads.top, pads.bottom},
+                                       Config::List{pads.left, pads.right}});
+  }
   const SymbolicTensor y = file.add(max ? "MaxPooling2D" : "AveragePooling2D",
                                     config, {call.x()}, call.output());
   file.set_value(call.output(), file.activated(y, o.activation, call.output()));
@@ -171,7 +179,8 @@ void convert_quantize(OperatorCall& call) {
   const FileQuant from = file.quant(x), to = file.quant(y);
   const bool requantizes =
       !from.scales.empty() && !to.scales.empty() &&
-      (from.scales != to.scales || from.zero_point != to.zero_point);
+      (from.scales != to.scales || from.zero_point != to.zero_point ||
+       from.int16 != to.int16);
   const bool shared = file.consumers(x).size() > 1;
   if (!requantizes || !(shared || file.has_prescribed_scale(x))) {
     return file.alias(y, x);

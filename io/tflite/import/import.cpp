@@ -43,9 +43,10 @@ quant::QuantizerConfig config_of(const FileQuant& quant,
   if (config.constant_scale == quant.scales[0]) return config;
   config.constant_scale = 0;
   config.rule = quant::ScaleRule::fixed;
-  config.is_signed = false;
-  config.asymmetric = true;
-  config.zero_point = quant.zero_point + 128;
+  config.bits = quant.int16 ? 16 : 8;
+  config.is_signed = quant.int16;
+  config.asymmetric = !quant.int16;
+  config.zero_point = quant.int16 ? 0 : quant.zero_point + 128;
   return config;
 }
 
@@ -54,6 +55,7 @@ quant::QuantizerConfig config_of(const FileQuant& quant,
 Model with_quantizers(const Model& model, const Importer& file) {
   const quant::QuantizeOptions options{
       .policy = quant::Policy::tflite,
+      .activation = {.bits = file.is_int16() ? 16 : 8},
       .weight = {.narrow_range = true,
                  .per_channel = true,
                  .rule = quant::ScaleRule::fixed}};
@@ -70,7 +72,8 @@ Model with_quantizers(const Model& model, const Importer& file) {
     if (quant.scales.empty()) return true;
     const auto [known, added] = parameters.emplace(point.group, quant);
     if (!added && (known->second.scales != quant.scales ||
-                   known->second.zero_point != quant.zero_point)) {
+                   known->second.zero_point != quant.zero_point ||
+                   known->second.int16 != quant.int16)) {
       // Scales that differ in the file stay different.
       point.group = fmt::format("{}/{}", point.layer, to_string(point.site));
       parameters[point.group] = quant;
@@ -101,7 +104,9 @@ Model from_tflite(const std::string& bytes,
                   const TfliteImportOptions& options) {
   Importer importer(tflite::parse_tflite(bytes));
   Model model = importer.run();
-  if (options.drop_quantizers || !importer.is_int8()) return model;
+  if (options.drop_quantizers) return model;
+  importer.expect_no_uint8();
+  if (!importer.is_quantized()) return model;
   return with_quantizers(model, importer);
 }
 

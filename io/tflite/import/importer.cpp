@@ -27,6 +27,26 @@ T element_at(std::string_view bytes, size_t i) {
   return value;
 }
 
+float integer_at(const schema::TensorT& t, std::string_view bytes, size_t i) {
+  switch (t.type) {
+    case schema::TensorType::INT8:
+      return element_at<int8_t>(bytes, i);
+    case schema::TensorType::UINT8:
+      return element_at<uint8_t>(bytes, i);
+    case schema::TensorType::INT16:
+      return element_at<int16_t>(bytes, i);
+    case schema::TensorType::INT32:
+      return static_cast<float>(element_at<int32_t>(bytes, i));
+    case schema::TensorType::INT64:
+      return static_cast<float>(element_at<int64_t>(bytes, i));
+    default:
+      break;
+  }
+  throw UnsupportedError("unsupported_type", fmt::format("tensor '{}'", t.name),
+                         fmt::format("no constant of a supported type, got {}",
+                                     schema::EnumNameTensorType(t.type)));
+}
+
 float half_to_float(uint16_t half) {
   const int exponent = half >> 10 & 31;
   const int mantissa = half & 1023;
@@ -77,20 +97,58 @@ void Importer::alias(int32_t tensor, int32_t of) {
   }
 }
 
+Pads Importer::pads(int32_t tensor) const {
+  const auto found = pads_.find(tensor);
+  return found == pads_.end() ? Pads{} : found->second;
+}
+
 FileQuant Importer::quant(int32_t tensor) const {
   const auto* q = info(tensor).quantization.get();
   const auto type = info(tensor).type;
-  const bool bytes = type == schema::TensorType::INT8;
-  if (q == nullptr || q->scale.empty() || !bytes) return {};
-  return {q->scale,
-          q->zero_point.empty() ? 0 : static_cast<int>(q->zero_point[0]),
-          q->quantized_dimension};
+  const bool int16 = type == schema::TensorType::INT16;
+  if (q == nullptr || q->scale.empty() ||
+      (type != schema::TensorType::INT8 && !int16)) {
+    return {};
+  }
+  const int zero_point =
+      q->zero_point.empty() ? 0 : static_cast<int>(q->zero_point[0]);
+  if (int16 && zero_point != 0) {
+    throw UnsupportedError(
+        "unsupported_value", fmt::format("tensor '{}'", info(tensor).name),
+        fmt::format("int16 values must have zero point 0, got {}", zero_point));
+  }
+  return {q->scale, zero_point, q->quantized_dimension, int16};
 }
 
-bool Importer::is_int8() const {
+bool Importer::is_quantized() const {
   return std::ranges::any_of(outputs_, [&](const auto& output) {
     return !quant(output.second).scales.empty();
   });
+}
+
+bool Importer::is_int16() const {
+  return std::ranges::any_of(
+      outputs_, [&](const auto& output) { return quant(output.second).int16; });
+}
+
+void Importer::expect_no_uint8() const {
+  for (const auto& op : graph().operators) {
+    const schema::Op code = op_of(*file_, *op);
+    if (code == schema::Op::QUANTIZE || code == schema::Op::DEQUANTIZE) {
+      continue;
+    }
+    for (const auto* list : {&op->inputs, &op->outputs}) {
+      for (const int32_t tensor : *list) {
+        if (tensor < 0 || info(tensor).type != schema::TensorType::UINT8) {
+          continue;
+        }
+        throw UnsupportedError(
+            "unsupported_type", fmt::format("tensor '{}'", info(tensor).name),
+            "Octet keeps the quantizers of int8 and int16, got uint8. Hint: "
+            "--drop-quantizers imports the float model");
+      }
+    }
+  }
 }
 
 std::vector<schema::Op> Importer::consumers(int32_t tensor) const {
@@ -173,10 +231,7 @@ Tensor Importer::constant(int32_t tensor) const {
       default:
         break;
     }
-    const auto value = static_cast<float>(
-        t.type == schema::TensorType::INT8    ? element_at<int8_t>(bytes, i)
-        : t.type == schema::TensorType::INT32 ? element_at<int32_t>(bytes, i)
-                                              : 0);
+    const float value = integer_at(t, bytes, i);
     const size_t channel =
         scaled ? i / static_cast<size_t>(inner) % q->scale.size() : 0;
     const float zero = scaled && !q->zero_point.empty()
@@ -234,10 +289,11 @@ Model Importer::run() {
     const schema::TensorT& t = info(tensor);
     if (t.type != schema::TensorType::FLOAT32 &&
         t.type != schema::TensorType::INT8 &&
+        t.type != schema::TensorType::INT16 &&
         t.type != schema::TensorType::UINT8) {
       throw UnsupportedError(
           "unsupported_type", fmt::format("input '{}'", t.name),
-          fmt::format("must be float32, int8 or uint8, got {}",
+          fmt::format("must be float32, int8, int16 or uint8, got {}",
                       schema::EnumNameTensorType(t.type)));
     }
     const Shape shape = shape_from(t);
@@ -256,7 +312,8 @@ Model Importer::run() {
     const schema::Op code = op_of(*file_, op);
     const Convert convert = find_converter(code);
     const std::string name = fmt::format("operator {} ({})", i, name_of(code));
-    if (convert == nullptr || op.outputs.size() != 1) {
+    if (convert == nullptr ||
+        (op.outputs.size() != 1 && code != schema::Op::SPLIT)) {
       problems.push_back(fmt::format("{}: no layer", name));
       continue;
     }

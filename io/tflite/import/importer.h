@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <octet/layers/convolution.h>
 #include <octet/layers/custom_layer.h>
 #include <octet/layers/graph.h>
 #include <octet/layers/model.h>
@@ -24,6 +25,7 @@ struct FileQuant {
   std::vector<float> scales = {};  ///< empty: float
   int zero_point = 0;
   int axis = 0;  ///< of several scales
+  bool int16 = false;
 };
 
 class Importer {
@@ -52,6 +54,10 @@ class Importer {
   SymbolicTensor add(std::string_view class_name, const Config& config,
                      const std::vector<SymbolicTensor>& inputs, int32_t tensor,
                      const std::vector<Tensor>& weights = {});
+  /// Records padding by values that no other exceeds, for the maximum pools
+  /// that consume the tensor; and returns it.
+  void set_pads(int32_t tensor, const Pads& pads) { pads_[tensor] = pads; }
+  Pads pads(int32_t tensor) const;
   /// Records the file's weight of a layer, for its quantizer. `scales` are in
   /// the order of the layer's channels.
   void set_weight_scales(const SymbolicTensor& layer, std::string parameter,
@@ -68,7 +74,11 @@ class Importer {
   }
   /// The tensor of each model input, behind QUANTIZE.
   const std::map<std::string, int32_t>& inputs() const { return inputs_; }
-  bool is_int8() const;
+  /// Whether a layer has a quantized output, and whether one has int16.
+  bool is_quantized() const;
+  bool is_int16() const;
+  /// Throws: UnsupportedError for uint8 values that operators compute with.
+  void expect_no_uint8() const;
   /// Operators that consume a tensor. A model output counts as DEQUANTIZE.
   std::vector<schema::Op> consumers(int32_t tensor) const;
   /// Whether an operator whose scale the format prescribes produces a tensor.
@@ -80,6 +90,7 @@ class Importer {
 
   std::shared_ptr<const schema::ModelT> file_;
   std::map<int32_t, SymbolicTensor> values_;
+  std::map<int32_t, Pads> pads_;
   std::map<std::string, int32_t> outputs_, inputs_;
   std::map<std::pair<std::string, std::string>, std::vector<float>>
       weight_scales_;
@@ -136,6 +147,9 @@ void convert_matmul(OperatorCall& call);
 void convert_concatenation(OperatorCall& call);
 void convert_reshape(OperatorCall& call);
 void convert_pad(OperatorCall& call);
+void convert_padv2(OperatorCall& call);
+void convert_split(OperatorCall& call);
+void convert_gather(OperatorCall& call);
 void convert_transpose(OperatorCall& call);
 void convert_strided_slice(OperatorCall& call);
 void convert_resize_nearest(OperatorCall& call);

@@ -1,4 +1,7 @@
 // Operators that move or select values, and resizing.
+#include <algorithm>
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "importer.h"
@@ -40,19 +43,24 @@ void convert_reshape(OperatorCall& call) {
   add_one(call, "Reshape", Config().set("target_shape", list_of(sizes)));
 }
 
-void convert_pad(OperatorCall& call) {
-  const std::vector<int64_t> pads = call.importer.integers(call.input(1));
-  const int rank = call.x().shape().rank();
-  if (std::ssize(pads) != 2 * rank || pads[0] != 0 || pads[1] != 0) {
+namespace {
+
+// Entries before and after each axis, for padding without the batch.
+std::vector<int64_t> pads_of(OperatorCall& call) {
+  std::vector<int64_t> pads = call.importer.integers(call.input(1));
+  if (std::ssize(pads) != 2 * call.x().shape().rank() || pads[0] != 0 ||
+      pads[1] != 0) {
     call.refuse("padding of the batch axis has no layer");
   }
-  const bool image = rank == 4 && pads[6] == 0 && pads[7] == 0;
-  if (image) {
-    return add_one(
-        call, "ZeroPadding2D",
-        Config().set("padding", Config::List{Config::List{pads[2], pads[3]},
-                                             Config::List{pads[4], pads[5]}}));
-  }
+  return pads;
+}
+
+bool pads_images(const std::vector<int64_t>& pads) {
+  return pads.size() == 8 && pads[6] == 0 && pads[7] == 0;
+}
+
+void add_pad(OperatorCall& call, const std::vector<int64_t>& pads,
+             float value) {
   std::vector<int64_t> begin, end;
   for (size_t axis = 1; axis < pads.size() / 2; ++axis) {
     begin.push_back(pads[2 * axis]);
@@ -63,7 +71,90 @@ void convert_pad(OperatorCall& call) {
               .set("begin", list_of(begin))
               .set("end", list_of(end))
               .set("mode", "constant")
-              .set("value", 0.0f));
+              .set("value", value));
+}
+
+// Adds a slice of an output of the operator.
+void add_slice(OperatorCall& call, const SymbolicTensor& x,
+               const std::vector<Index>& index, int32_t output) {
+  Importer& file = call.importer;
+  // The layer is created again with the name of the tensor.
+  const Config config = x.index(index).node->layer->config();
+  file.set_value(output, file.add("GetItem", config, {x}, output));
+}
+
+}  // namespace
+
+void convert_pad(OperatorCall& call) {
+  const std::vector<int64_t> pads = pads_of(call);
+  if (!pads_images(pads)) return add_pad(call, pads, 0);
+  add_one(
+      call, "ZeroPadding2D",
+      Config().set("padding", Config::List{Config::List{pads[2], pads[3]},
+                                           Config::List{pads[4], pads[5]}}));
+}
+
+// The padding of maximum pools by the least value is part of the layer: as an
+// activation it would extend the range of a calibration.
+void convert_padv2(OperatorCall& call) {
+  Importer& file = call.importer;
+  const std::vector<int64_t> pads = pads_of(call);
+  const float value = file.constant(call.input(2)).item();
+  const FileQuant quant = file.quant(call.input(0));
+  const float least =
+      quant.scales.empty()
+          ? std::numeric_limits<float>::lowest()
+          : quant.scales[0] * static_cast<float>((quant.int16 ? -32768 : -128) -
+                                                 quant.zero_point);
+  const std::vector<schema::Op> consumers = file.consumers(call.output());
+  const bool pools = std::ranges::all_of(
+      consumers, [](schema::Op op) { return op == schema::Op::MAX_POOL_2D; });
+  if (value > least || !pools || !pads_images(pads)) {
+    return add_pad(call, pads, value);
+  }
+  file.set_pads(call.output(), {pads[2], pads[3], pads[4], pads[5]});
+  file.alias(call.output(), call.input(0));
+}
+
+void convert_split(OperatorCall& call) {
+  const std::vector<int64_t> list = call.importer.integers(call.input(0));
+  const SymbolicTensor x = call.x(1);
+  const int rank = x.shape().rank();
+  const int64_t axis = list.size() != 1 ? 0
+                       : list[0] < 0    ? list[0] + rank
+                                        : list[0];
+  const auto count = static_cast<int64_t>(call.op.outputs.size());
+  if (axis < 1 || axis >= rank || count < 1 ||
+      x.shape()[static_cast<int>(axis)] % count != 0) {
+    call.refuse("only equal parts of an axis other than the batch");
+  }
+  const int64_t size = x.shape()[static_cast<int>(axis)] / count;
+  for (int64_t k = 0; k < count; ++k) {
+    std::vector<Index> index(static_cast<size_t>(axis), Slice());
+    index.emplace_back(Slice(k * size, (k + 1) * size));
+    add_slice(call, x, index, call.op.outputs[static_cast<size_t>(k)]);
+  }
+}
+
+void convert_gather(OperatorCall& call) {
+  const auto& o = call.options<schema::GatherOptionsT>();
+  Importer& file = call.importer;
+  const SymbolicTensor x = call.x();
+  const int rank = x.shape().rank();
+  const int axis = o.axis < 0 ? o.axis + rank : o.axis;
+  if (axis < 1 || axis >= rank || o.batch_dims != 0 ||
+      file.info(call.input(1)).shape.size() > 1) {
+    call.refuse(
+        "only constant indices with one axis, of an axis other than the batch");
+  }
+  const std::vector<int64_t> indices = file.integers(call.input(1));
+  if (file.info(call.input(1)).shape.empty()) {
+    std::vector<Index> index(static_cast<size_t>(axis), Slice());
+    index.emplace_back(indices.at(0));
+    return add_slice(call, x, index, call.output());
+  }
+  add_one(call, "Gather",
+          Config().set("indices", list_of(indices)).set("axis", int64_t{axis}));
 }
 
 void convert_transpose(OperatorCall& call) {
@@ -97,9 +188,7 @@ void convert_strided_slice(OperatorCall& call) {
                              (o.end_mask & bit) != 0 ? x[axis] : end[i],
                              step[i]));
   }
-  const SymbolicTensor sliced = call.x().index(index);
-  // The layer is created again with the name of the tensor.
-  add_one(call, "GetItem", sliced.node->layer->config());
+  add_slice(call, call.x(), index, call.output());
 }
 
 void convert_resize_nearest(OperatorCall& call) {

@@ -209,6 +209,68 @@ Tensor run_strided_slice(const Node& node) {
       .reshaped(shape_of(kept));
 }
 
+// Selects `indices` along an axis.
+static Tensor selected(const Node& node, const Tensor& x, int axis,
+                       const std::vector<int64_t>& places) {
+  const Shape shape = x.shape().with(axis, std::ssize(places));
+  node.expect_size(shape);
+  return gathered(x, shape, [&](int64_t i) {
+    std::vector<int64_t> index = indices(i, shape);
+    int64_t& at = index[static_cast<size_t>(axis)];
+    at = places[static_cast<size_t>(at)];
+    return element(index, x.shape());
+  });
+}
+
+static int checked_axis(const Node& node, int64_t axis, const Shape& x) {
+  const int64_t place = axis < 0 ? axis + x.rank() : axis;
+  if (place >= 0 && place < x.rank()) return static_cast<int>(place);
+  refuse_node(node, fmt::format("axis {} of {}", axis, x.to_string()));
+}
+
+Tensor run_split(const Node& node) {
+  const Tensor& x = node.input(1);
+  const auto list = node.input(0).data<int32_t>();
+  if (list.size() != 1) refuse_node(node, "invalid axis");
+  const int axis = checked_axis(node, list[0], x.shape());
+  const auto count = static_cast<int64_t>(node.op.outputs.size());
+  const int64_t size = x.shape()[axis] / count;
+  if (size * count != x.shape()[axis]) {
+    refuse_node(node, fmt::format("{} parts of axis {} of {}", count, axis,
+                                  x.shape().to_string()));
+  }
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < size; ++i) {
+    places.push_back(static_cast<int64_t>(node.output_index) * size + i);
+  }
+  return selected(node, x, axis, places);
+}
+
+Tensor run_gather(const Node& node) {
+  const auto& o = node.options<schema::GatherOptionsT>();
+  const Tensor& x = node.input(0);
+  const Shape& list = node.input(1).shape();
+  if (o.batch_dims != 0 || list.rank() > 1) {
+    throw UnsupportedError(
+        "unsupported_value", node.name,
+        "indices must have one axis, without batch dimensions");
+  }
+  const int axis = checked_axis(node, o.axis, x.shape());
+  std::vector<int64_t> places;
+  for (const int32_t place : node.input(1).data<int32_t>()) {
+    if (place < 0 || place >= x.shape()[axis]) {
+      refuse_node(node, fmt::format("index {} of axis {} of {}", place, axis,
+                                    x.shape().to_string()));
+    }
+    places.push_back(place);
+  }
+  const Tensor y = selected(node, x, axis, places);
+  if (list.rank() == 1) return y;
+  std::vector<int64_t> sizes(y.shape().dims().begin(), y.shape().dims().end());
+  sizes.erase(sizes.begin() + axis);
+  return y.reshaped(shape_of(sizes));
+}
+
 namespace {
 
 Shape resized_shape(const Node& node) {

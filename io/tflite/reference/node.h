@@ -27,6 +27,7 @@ struct Node {
   std::vector<const Tensor*> inputs;          ///< null: omitted
   std::vector<const schema::TensorT*> infos;  ///< of the inputs, null: omitted
   const schema::TensorT& output;
+  size_t output_index = 0;  ///< of the operator's outputs
   TfliteRounding rounding;
 
   const Tensor& input(size_t i) const {
@@ -142,6 +143,8 @@ Tensor run_concatenation(const Node& node);
 Tensor run_pad(const Node& node);
 Tensor run_transpose(const Node& node);
 Tensor run_strided_slice(const Node& node);
+Tensor run_split(const Node& node);
+Tensor run_gather(const Node& node);
 Tensor run_resize_nearest(const Node& node);
 Tensor run_resize_bilinear(const Node& node);
 

@@ -30,6 +30,7 @@ constexpr KernelRow kKernels[] = {
     {schema::Op::DEPTHWISE_CONV_2D, run_depthwise_conv},
     {schema::Op::DEQUANTIZE, run_dequantize},
     {schema::Op::FULLY_CONNECTED, run_fully_connected},
+    {schema::Op::GATHER, run_gather},
     {schema::Op::HARD_SWISH, run_hard_swish},
     {schema::Op::LEAKY_RELU, run_leaky_relu},
     {schema::Op::LOGISTIC, run_logistic},
@@ -48,6 +49,7 @@ constexpr KernelRow kKernels[] = {
     {schema::Op::RESIZE_BILINEAR, run_resize_bilinear},
     {schema::Op::RESIZE_NEAREST_NEIGHBOR, run_resize_nearest},
     {schema::Op::SOFTMAX, run_softmax},
+    {schema::Op::SPLIT, run_split},
     {schema::Op::STRIDED_SLICE, run_strided_slice},
     {schema::Op::SUB, run_sub},
     {schema::Op::SUM, run_sum},
@@ -101,9 +103,13 @@ using namespace tflite;  // NOLINT: a source file
 struct TfliteModel::File {
   std::shared_ptr<const schema::ModelT> model;
   std::vector<TfliteTensorInfo> inputs, outputs;
+  std::vector<TfliteValue> values;
+  std::vector<int32_t> tensors;  // of `values`
   std::map<int32_t, Tensor> constants;
 
   const schema::SubGraphT& graph() const { return *model->subgraphs[0]; }
+  std::map<int32_t, Tensor> run(std::span<const Tensor> x,
+                                TfliteRounding rounding) const;
 };
 
 namespace {
@@ -121,6 +127,10 @@ void check_runs(const schema::ModelT& model) {
   for (const auto& op : graph.operators) {
     const schema::Op code = op_of(model, *op);
     if (find_kernel(code) == nullptr) unknown.insert(name_of(code));
+    if (op->outputs.size() != 1 && code != schema::Op::SPLIT) {
+      unknown.insert(
+          fmt::format("{} with {} outputs", name_of(code), op->outputs.size()));
+    }
     for (const auto* list : {&op->inputs, &op->outputs}) {
       for (const int32_t index : *list) {
         if (index < 0) continue;
@@ -149,23 +159,61 @@ const std::vector<TfliteTensorInfo>& TfliteModel::outputs() const {
   return file_->outputs;
 }
 
+const std::vector<TfliteValue>& TfliteModel::values() const {
+  return file_->values;
+}
+
+std::vector<size_t> TfliteModel::output_values() const {
+  std::vector<size_t> result;
+  const auto& tensors = file_->tensors;
+  for (const int32_t output : file_->graph().outputs) {
+    // The last one counts.
+    const auto found = std::find(tensors.rbegin(), tensors.rend(), output);
+    if (found == tensors.rend()) {
+      throw UnsupportedError("unsupported_value", "tflite model",
+                             fmt::format("output {} is a constant", output));
+    }
+    result.push_back(static_cast<size_t>(tensors.rend() - found) - 1);
+  }
+  return result;
+}
+
+std::vector<Tensor> TfliteModel::trace(std::span<const Tensor> inputs,
+                                       TfliteRounding rounding) const {
+  const std::map<int32_t, Tensor> values = file_->run(inputs, rounding);
+  std::vector<Tensor> result;
+  for (const int32_t tensor : file_->tensors) {
+    result.push_back(values.at(tensor));
+  }
+  return result;
+}
+
 std::vector<Tensor> TfliteModel::predict(std::span<const Tensor> inputs,
                                          TfliteRounding rounding) const {
-  const schema::SubGraphT& graph = file_->graph();
-  if (inputs.size() != file_->inputs.size()) {
-    throw ValueError("count_mismatch", "tflite model",
-                     fmt::format("needs {} inputs, got {}",
-                                 file_->inputs.size(), inputs.size()));
+  const std::map<int32_t, Tensor> values = file_->run(inputs, rounding);
+  std::vector<Tensor> outputs;
+  for (const int32_t output : file_->graph().outputs) {
+    outputs.push_back(values.at(output));
   }
-  std::map<int32_t, Tensor> values = file_->constants;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const TfliteTensorInfo& info = file_->inputs[i];
-    if (inputs[i].dtype() != info.dtype) {
+  return outputs;
+}
+
+std::map<int32_t, Tensor> TfliteModel::File::run(
+    std::span<const Tensor> x, TfliteRounding rounding) const {
+  if (x.size() != inputs.size()) {
+    throw ValueError(
+        "count_mismatch", "tflite model",
+        fmt::format("needs {} inputs, got {}", inputs.size(), x.size()));
+  }
+  std::map<int32_t, Tensor> made = constants;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const TfliteTensorInfo& info = inputs[i];
+    if (x[i].dtype() != info.dtype) {
       throw ValueError("dtype_mismatch", fmt::format("input '{}'", info.name),
                        fmt::format("must be {}, got {}", to_string(info.dtype),
-                                   to_string(inputs[i].dtype())));
+                                   to_string(x[i].dtype())));
     }
-    const Shape& shape = inputs[i].shape();
+    const Shape& shape = x[i].shape();
     if (shape.rank() != info.shape.rank() || shape.rank() == 0 ||
         shape.with(0, 1) != info.shape.with(0, 1)) {
       throw ShapeError(
@@ -174,35 +222,29 @@ std::vector<Tensor> TfliteModel::predict(std::span<const Tensor> inputs,
                       info.shape.with(0, Shape::kAnySize).to_string(),
                       shape.to_string()));
     }
-    values[graph.inputs[i]] = inputs[i];
+    made[graph().inputs[i]] = x[i];
   }
-  for (size_t i = 0; i < graph.operators.size(); ++i) {
-    const schema::OperatorT& op = *graph.operators[i];
-    const schema::Op code = op_of(*file_->model, op);
-    if (op.outputs.size() != 1) {
-      throw UnsupportedError(
-          "unsupported_value", name_of(code),
-          fmt::format("must have one output, got {}", op.outputs.size()));
+  for (size_t i = 0; i < graph().operators.size(); ++i) {
+    const schema::OperatorT& op = *graph().operators[i];
+    const schema::Op code = op_of(*model, op);
+    for (size_t k = 0; k < op.outputs.size(); ++k) {
+      Node node{.op = op,
+                .name = fmt::format("operator {} ({})", i, name_of(code)),
+                .inputs = {},
+                .infos = {},
+                .output = *graph().tensors[static_cast<size_t>(op.outputs[k])],
+                .output_index = k,
+                .rounding = rounding_of(code, rounding)};
+      for (const int32_t input : op.inputs) {
+        node.inputs.push_back(input < 0 ? nullptr : &made.at(input));
+        node.infos.push_back(
+            input < 0 ? nullptr
+                      : graph().tensors[static_cast<size_t>(input)].get());
+      }
+      made[op.outputs[k]] = find_kernel(code)(node);
     }
-    Node node{.op = op,
-              .name = fmt::format("operator {} ({})", i, name_of(code)),
-              .inputs = {},
-              .infos = {},
-              .output = *graph.tensors[static_cast<size_t>(op.outputs[0])],
-              .rounding = rounding_of(code, rounding)};
-    for (const int32_t input : op.inputs) {
-      node.inputs.push_back(input < 0 ? nullptr : &values.at(input));
-      node.infos.push_back(
-          input < 0 ? nullptr
-                    : graph.tensors[static_cast<size_t>(input)].get());
-    }
-    values[op.outputs[0]] = find_kernel(code)(node);
   }
-  std::vector<Tensor> outputs;
-  for (const int32_t output : graph.outputs) {
-    outputs.push_back(values.at(output));
-  }
-  return outputs;
+  return made;
 }
 
 Tensor TfliteModel::predict(const Tensor& input,
@@ -235,6 +277,28 @@ TfliteModel tflite_from_bytes(const std::string& bytes) {
   for (const int32_t output : graph.outputs) {
     file->outputs.push_back(
         info_of(*graph.tensors[static_cast<size_t>(output)]));
+  }
+  std::map<int32_t, size_t> places;
+  const auto add = [&](int32_t tensor, TfliteValue value) {
+    places[tensor] = file->values.size();
+    file->tensors.push_back(tensor);
+    file->values.push_back(std::move(value));
+  };
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    add(graph.inputs[i], {.tensor = file->inputs[i], .op = ""});
+  }
+  for (const auto& op : graph.operators) {
+    std::vector<size_t> inputs;
+    for (const int32_t input : op->inputs) {
+      const auto found = places.find(input);
+      if (found != places.end()) inputs.push_back(found->second);
+    }
+    for (const int32_t output : op->outputs) {
+      add(output,
+          {.tensor = info_of(*graph.tensors[static_cast<size_t>(output)]),
+           .op = name_of(op_of(*file->model, *op)),
+           .inputs = inputs});
+    }
   }
   return TfliteModel(std::move(file));
 }

@@ -23,9 +23,9 @@
 
 namespace octet::io {
 
-/// Element type of the inputs and outputs of an INT8 file.
+/// Element type of the inputs and outputs of a quantized file.
 enum class TfliteIo {
-  int8,     ///< quantized values
+  int8,     ///< quantized values; int16 for activations of 16 bits
   uint8,    ///< quantized values + 128, converted by QUANTIZE operators
   float32,  ///< real values, converted by QUANTIZE and DEQUANTIZE operators
 };
@@ -69,13 +69,14 @@ struct TfliteFile {
 
 /// Converts a model to a .tflite file with batch size 1 (LiteRT resizes it,
 /// except for TRANSPOSE_CONV), images [n,h,w,c], folded batch normalization and
-/// fused ReLU. In a quantized model every activation must be INT8: exactly the
-/// parameters of the model's quantizers, biases int32 with scale s_input *
-/// s_weight. Layers over sequences are exported as images of height 1. Throws:
-/// UnsupportedError listing all layers without an operator, and all values
-/// without a quantizer in a quantized model; ValueError for an uncalibrated
-/// quantizer, a quantizer that int8 cannot represent, weights that are not
-/// finite, a wrong number of names, and files over 2 GiB.
+/// fused ReLU. In a quantized model every activation must be INT8, or 16 bits
+/// with zero point 0: exactly the parameters of the model's quantizers, biases
+/// int32, int64 with 16 bits, with scale s_input * s_weight. Layers over
+/// sequences are exported as images of height 1. Throws: UnsupportedError
+/// listing all layers without an operator, and all values without a quantizer
+/// in a quantized model; ValueError for an uncalibrated quantizer, a quantizer
+/// that int8 and int16 cannot represent, uint8 inputs and outputs with 16 bits,
+/// weights that are not finite, a wrong number of names, and files over 2 GiB.
 TfliteFile to_tflite(const Model& model, const TfliteOptions& options = {});
 
 /// Writes to_tflite(model, options) to `path` atomically. Throws: as
@@ -107,7 +108,23 @@ struct TfliteTensorInfo {
   float scale = 0;           ///< of quantized values; 0: not quantized
   int zero_point = 0;        ///< quantized value of 0
 
+  /// Whether its values are int8 or uint8 with a scale.
+  bool quantized() const;
+  /// Returns real values as the tensor stores them: quantized, rounded to
+  /// nearest even and limited to the type; otherwise unchanged.
+  /// Throws: ValueError for NaN in a quantized tensor.
+  Tensor to_stored(const Tensor& x) const;
+  /// Returns the real values of stored ones.
+  Tensor to_real(const Tensor& q) const;
+
   bool operator==(const TfliteTensorInfo&) const = default;
+};
+
+/// A value of a run: an input of the file, or the output of an operator.
+struct TfliteValue {
+  TfliteTensorInfo tensor;          ///< its tensor in the file
+  std::string op;                   ///< "CONV_2D"; empty: an input
+  std::vector<size_t> inputs = {};  ///< indices of values, without constants
 };
 
 /// A file of operators that export_tflite() writes. INT8 operators compute
@@ -119,6 +136,16 @@ class TfliteModel {
   /// Return the inputs and outputs, in the file's order.
   const std::vector<TfliteTensorInfo>& inputs() const;
   const std::vector<TfliteTensorInfo>& outputs() const;
+
+  /// Returns the inputs, then the outputs of operators in order of execution.
+  const std::vector<TfliteValue>& values() const;
+  /// Returns the indices of outputs() in values().
+  /// Throws: UnsupportedError for an output that is a constant.
+  std::vector<size_t> output_values() const;
+  /// Returns a tensor for each of values(). Throws: as predict().
+  std::vector<Tensor> trace(
+      std::span<const Tensor> inputs,
+      TfliteRounding rounding = TfliteRounding::twice) const;
 
   /// Returns the outputs. `inputs` has a tensor for each of inputs(), of its
   /// type, and of its shape with any batch size.
@@ -159,7 +186,8 @@ struct TfliteImportOptions {
 /// and have the scales and zero points of the file, so that export_tflite()
 /// writes the same quantized values again.
 /// Throws: IoError; FormatError for files that are not valid; UnsupportedError
-/// listing all operators without a layer, and for uint8 and int16 models.
+/// listing all operators without a layer, and for uint8 models unless
+/// `drop_quantizers`.
 Model load_tflite(const std::filesystem::path& path,
                   const TfliteImportOptions& options = {});
 
