@@ -30,8 +30,9 @@ add. Noise is the power of the difference relative to the power of the first
 model's output; added noise excludes the noise of the layer's inputs. Column
 "max error" is the largest difference, "largest" the largest magnitude in the
 first model, "changed" the number of quantized values that differ. ONNX files
-run node by node on the reference executor. Samples may be NCHW or NHWC: the
-shape selects the order, or --layout if both fit.
+run node by node on the reference executor, .tflite files operator by operator
+in integer arithmetic. Samples may be NCHW or NHWC: the shape selects the order,
+or --layout if both fit.
 
 With --check or a tolerance, the exit code is 1 if a tolerance is exceeded, and
 batch size 1 is compared, too. octet verify FILE --reference MODEL is octet
@@ -44,15 +45,17 @@ Examples:
 )";
 
 constexpr const char* kVerifyNotes = R"(
-Runs the file node by node on the reference executor. The exit code is 1 if a
-tolerance is exceeded. A file with Q/DQ compared with a float reference has
-quantization noise, so only its outputs are checked. The tolerances in use are
-printed. octet compare explains the table.
+Runs the file node by node on the reference executor; a .tflite file in the
+integer arithmetic of TensorFlow Lite Micro. The exit code is 1 if a tolerance
+is exceeded. A file with Q/DQ compared with a float reference has quantization
+noise, so only its outputs are checked. The tolerances in use are printed. octet
+compare explains the table.
 
 Examples:
   octet verify int8.onnx --input x.npy
   octet verify int8.onnx --input x.npy --reference float.onnx
   octet verify int8.onnx --input x.npy --reference model.h5 --min-sqnr 30
+  octet verify int8.tflite --input x.npy --reference model.h5
 )";
 
 /// Number of samples that also run one at a time.
@@ -94,46 +97,56 @@ struct Tolerances {
 struct ComparedModel {
   io::TracedModel model;
   bool quantized;
-  bool half_precision;
+  /// Why quantized values differ from the ones of a model; empty: they do not.
+  std::string rounds = "";
 };
 
-/// Loads a model; an ONNX file runs node by node.
+/// Loads a model; an ONNX or .tflite file runs operator by operator.
 ComparedModel compared(const ModelSource& source) {
   if (is_onnx(source.what)) {
     const io::OnnxSummary file = io::inspect_onnx(source.what);
-    return {read_traced(source), !file.qdq_pairs.empty(), file.half_precision};
+    return {read_traced(source), !file.qdq_pairs.empty(),
+            file.half_precision ? "quantized values of float16" : ""};
+  }
+  if (is_tflite_file(source.what)) {
+    io::TracedModel file = read_traced(source);
+    const bool quantized = std::ranges::any_of(
+        file.values(),
+        [](const io::TracedValue& value) { return value.qparams.has_value(); });
+    return {std::move(file), quantized, "integer arithmetic"};
   }
   Model model = read_model(source);
   const bool quantized = quant::is_quantized(model);
-  return {io::TracedModel(std::move(model)), quantized, false};
+  return {io::TracedModel(std::move(model)), quantized};
 }
 
-/// Loads Octet's import of an ONNX file.
+/// Loads Octet's import of a file.
 ComparedModel imported(const ModelSource& source) {
-  if (!is_onnx(source.what)) {
+  if (!is_onnx(source.what) && !is_tflite_file(source.what)) {
     throw UnsupportedError("unsupported_format", source.what,
-                           "no model to compare with. Hint: only an ONNX file "
-                           "is compared with Octet's import of it");
+                           "no model to compare with. Hint: only ONNX and "
+                           ".tflite files are compared with Octet's import");
   }
   Model model = read_model(source);
   const bool quantized = quant::is_quantized(model);
-  return {io::TracedModel(std::move(model), interface_of(source)), quantized,
-          false};
+  return {io::TracedModel(std::move(model), interface_of(source)), quantized};
 }
 
 /// Compares quantized with quantized values and floats with floats; INT8
-/// against float has quantization noise. Rounding to float16 changes quantized
-/// values, which are the next ones: noise of the same size.
+/// against float has quantization noise. Rounding to float16 and integer
+/// arithmetic change quantized values to the next ones: noise of the same size.
 Tolerances tolerances_of(const CompareCommand& o,
                          const ComparedModel& reference,
                          const ComparedModel& file) {
   constexpr double kSame = 40, kQuantized = 15;  // dB
   constexpr double kFlips = 0.01;
   const bool one_is_float = file.quantized != reference.quantized;
-  const bool rounds = file.quantized && file.half_precision;
+  const std::string& cause =
+      file.rounds.empty() ? reference.rounds : file.rounds;
+  const bool rounds = file.quantized && !cause.empty();
   Tolerances result{
       .kind = one_is_float     ? "INT8 against float"
-              : rounds         ? "quantized values of float16"
+              : rounds         ? cause
               : file.quantized ? "quantized values against quantized values"
                                : "float against float",
       .min_sqnr = o.min_sqnr > kNotGiven   ? o.min_sqnr
@@ -193,8 +206,8 @@ std::vector<std::string> failures_of(const io::ModelComparison& result,
   return failures;
 }
 
-/// Compares `file` with `reference`; both are the same for an ONNX file and
-/// Octet's import of it.
+/// Compares `file` with `reference`; both are the same for a file and Octet's
+/// import of it.
 void compare(const CompareCommand& o, const ModelSource& reference_source,
              const ModelSource& file_source) {
   const io::OnnxLayout layout = layout_of(o.layout);
@@ -242,7 +255,7 @@ void add_tolerances(Command& command, CompareCommand& o) {
   command
       .add("--min-sqnr", o.min_sqnr, -1000, 1000,
            "minimum SQNR of the outputs (default: 40; 15 for INT8 against "
-           "float and INT8 in float16)")
+           "float, INT8 in float16 and .tflite files)")
       .type("DB");
   command.add("--min-agreement", o.min_agreement, 0, 1,
               "minimum top-1 agreement, 0 to 1 (default: 0.99)");
@@ -260,11 +273,11 @@ void add(CommandLine& program, const char* name, const char* description,
   CompareCommand& o = *options;
   o.check = verifies;
   Command command = program.add_command(name, description);
-  add_model(command, o.model, verifies ? "ONNX file" : kModelHelp);
+  add_model(command, o.model, verifies ? "ONNX or .tflite file" : kModelHelp);
   if (!verifies) {
     command.add("other", o.other,
-                "model to compare with (default: Octet's import of an ONNX "
-                "file)");
+                "model to compare with (default: Octet's import of an ONNX or "
+                ".tflite file)");
   }
   command.begin_group("Input");
   command
@@ -311,8 +324,9 @@ void add_compare(CommandLine& program) {
 }
 
 void add_verify(CommandLine& program) {
-  add(program, "verify", "Compare an ONNX file with a reference model",
-      kVerifyNotes, true);
+  add(program, "verify",
+      "Compare an ONNX or .tflite file with a reference model", kVerifyNotes,
+      true);
 }
 
 }  // namespace octet::program

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/io/tflite.h>
 #include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
 
@@ -24,6 +25,11 @@ std::string share_text(double share) {
 }  // namespace
 
 io::TracedModel read_traced(const ModelSource& source) {
+  if (is_tflite_file(source.what)) {
+    check_no_architecture(source);
+    check_no_input_shape(source);
+    return io::TracedModel(io::load_tflite_reference(source.what));
+  }
   if (!is_onnx(source.what)) return io::TracedModel(read_model(source));
   check_no_architecture(source);
   return io::TracedModel::from_onnx(source.what, source.limits());

@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "../common/program.h"
 #include "choice.h"
 #include "commands.h"
+#include "read_model.h"
 
 namespace octet::program {
 namespace {
@@ -31,7 +33,40 @@ std::string rules_text() {
                    std::string(1, s[3]), std::string(1, s[4]),
                    std::string(rule.text)});
   }
-  return table.to_string() + "E: error, W: warning, I: info\n";
+  TextTable tflite({Align::left, Align::left, Align::left});
+  tflite.add_row({"rule", "tflite", "requirement"});
+  tflite.add_rule();
+  for (const io::LintRule& rule : io::tflite_lint_rules()) {
+    tflite.add_row({std::string(rule.id), std::string(rule.severities),
+                    std::string(rule.text)});
+  }
+  return table.to_string() + "\n" + tflite.to_string() +
+         "E: error, W: warning, I: info\n";
+}
+
+/// Options of `octet lint`.
+struct LintCommand {
+  std::string file;
+  std::optional<std::string> target;
+  std::string fix;
+  std::string data;
+  bool all = false;
+  bool json = false;
+  bool rules = false;
+};
+
+/// Throws: ValueError for options of ONNX files.
+void check_tflite_options(const LintCommand& o) {
+  const std::pair<const char*, bool> given[] = {
+      {"--target", o.target && *o.target != "tflite"},
+      {"--data", !o.data.empty()},
+      {"--fix", !o.fix.empty()}};
+  for (const auto& [option, is_given] : given) {
+    if (!is_given) continue;
+    throw ValueError("conflicting_options", option,
+                     "applies to ONNX files. Rules M01 to M13 apply to .tflite "
+                     "files, rules of Q/DQ nodes (E, P, A, D) do not");
+  }
 }
 
 std::string repairs_text(const std::string& path, const io::LintFix& fix) {
@@ -67,26 +102,37 @@ std::string json_text(const io::LintReport& report, const io::LintFix& fix) {
   return io::to_json(config) + "\n";
 }
 
+/// Prints a report. Throws: FormatError if it has errors.
+void finish(const io::LintReport& report, const io::LintFix& fix,
+            const LintCommand& o) {
+  print(o.json ? json_text(report, fix)
+               : repairs_text(o.fix, fix) + report_text(report, o.all));
+  const int64_t errors = report.count(io::LintSeverity::error);
+  if (errors == 0) return;
+  throw FormatError(
+      "unsupported_model", o.file,
+      fmt::format("{} {} for {}", errors, errors == 1 ? "error" : "errors",
+                  report.target));
+}
+
 }  // namespace
 
 void add_lint(CommandLine& program) {
-  struct Options {
-    std::string file;
-    std::string target = "tensorrt10";
-    std::string fix;
-    std::string data;
-    bool all = false;
-    bool json = false;
-    bool rules = false;
-  };
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LintCommand>();
   Command command = program.add_command(
-      "lint", "Check a quantized ONNX file for problems on its target runtime");
-  command.add("file", options->file, "ONNX file of any exporter");
+      "lint",
+      "Check a quantized ONNX or .tflite file for problems on its target "
+      "runtime");
+  command.add("file", options->file, "ONNX or .tflite file of any exporter");
   command.begin_group("Input");
-  command.add("--target", options->target, "runtime that will execute the file")
-      .type("tensorrt8|tensorrt10|tensorrt11|tensorrt_rtx|onnxruntime|openvino")
-      .show_default();
+  command
+      .add(
+          "--target", options->target,
+          "runtime that will execute the file (default: tensorrt10; tflite for "
+          "a .tflite file)")
+      .type(
+          "tensorrt8|tensorrt10|tensorrt11|tensorrt_rtx|onnxruntime|openvino|"
+          "tflite");
   command
       .add("--data", options->data,
            "samples float32 [N,...] in the file's layout, to measure layer "
@@ -112,16 +158,24 @@ Examples:
   octet lint int8.onnx --data x_nchw.npy
   octet lint int8.onnx --fix repaired.onnx
   octet lint int8.onnx --target openvino
+  octet lint int8.tflite
 )");
   command.when_chosen([options] {
     if (options->rules) return print(rules_text());
     if (options->file.empty()) {
       throw UsageError("missing_value", "file",
-                       "missing file (ONNX file of any exporter)");
+                       "missing file (ONNX or .tflite file of any exporter)");
+    }
+    if (is_tflite_file(options->file)) {
+      check_tflite_options(*options);
+      return finish(io::lint_tflite(options->file), {}, *options);
     }
     const io::LintOptions lint_options{
         .target = as_option("--target",
-                            [&] { return io::target_named(options->target); }),
+                            [&] {
+                              return io::target_named(
+                                  options->target.value_or("tensorrt10"));
+                            }),
         .samples =
             options->data.empty() ? Tensor() : io::read_npy(options->data)};
     if (!options->fix.empty()) check_output(options->fix);
@@ -132,15 +186,7 @@ Examples:
         options->fix.empty() ? io::lint_onnx(options->file, lint_options)
                              : io::lint_onnx_bytes(fix.bytes, lint_options);
     if (!options->fix.empty()) write_file(options->fix, fix.bytes);
-    print(options->json ? json_text(report, fix)
-                        : repairs_text(options->fix, fix) +
-                              report_text(report, options->all));
-    const int64_t errors = report.count(io::LintSeverity::error);
-    if (errors == 0) return;
-    throw FormatError(
-        "unsupported_model", options->file,
-        fmt::format("{} {} for {}", errors, errors == 1 ? "error" : "errors",
-                    options->target));
+    finish(report, fix, *options);
   });
 }
 

@@ -1,4 +1,4 @@
-// TracedModel: runs a model or an ONNX file and records all values.
+// TracedModel: runs a model or a file and records all values.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -27,19 +27,9 @@
 #include "onnx/graph/qdq.h"
 #include "onnx/lint/graph.h"
 #include "onnx/reference/program.h"
+#include "traced_body.h"
 
 namespace octet::io {
-
-struct TracedModel::Body {
-  std::vector<TracedValue> values;
-  std::vector<size_t> outputs;
-  std::vector<std::optional<OnnxLayout>> output_layouts;
-  bool channels_first = false;  // between layers
-  std::optional<bool> input_channels_first = false;
-  bool is_file = false;
-  Shape input_shape;
-  std::function<std::vector<Tensor>(const Tensor&)> run;
-};
 
 namespace {
 
@@ -86,28 +76,6 @@ bool is_single_sample(const OnnxTensorInfo& input) {
          std::holds_alternative<int64_t>(input.shape->front());
 }
 
-/// Joins a value of several single samples along a batch axis, which is added
-/// unless the value has a leading axis of size 1.
-Tensor joined(const std::vector<std::vector<Tensor>>& samples, size_t value) {
-  const Tensor& first = samples.front()[value];
-  std::vector<int64_t> dims(first.shape().dims().begin(),
-                            first.shape().dims().end());
-  if (dims.empty() || dims[0] != 1) dims.insert(dims.begin(), 1);
-  dims[0] = std::ssize(samples);
-  Tensor result(Shape(std::span<const int64_t>(dims)), first.dtype());
-  for (size_t i = 0; i < samples.size(); ++i) {
-    const Tensor& one = samples[i][value];
-    if (one.bytes() != first.bytes()) {
-      throw UnsupportedError("unsupported_model", "ONNX model",
-                             "sizes of values depend on the sample");
-    }
-    std::memcpy(static_cast<std::byte*>(result.raw()) +
-                    i * static_cast<size_t>(one.bytes()),
-                one.raw(), static_cast<size_t>(one.bytes()));
-  }
-  return result;
-}
-
 /// Runs a function of a single sample without batch axis for each sample.
 std::vector<Tensor> run_each(
     const Tensor& x,
@@ -122,17 +90,6 @@ std::vector<Tensor> run_each(
     values.push_back(joined(samples, i));
   }
   return values;
-}
-
-/// Removes all "quant_" prefixes: layers of an imported file that are quantized
-/// again have two.
-std::string plain_name(std::string_view name) {
-  std::string_view plain = quant::float_name(name);
-  while (plain != name) {
-    name = plain;
-    plain = quant::float_name(name);
-  }
-  return std::string(plain);
 }
 
 std::optional<TensorQuantParams> qparams_from(const LintGraph& graph,
@@ -243,6 +200,35 @@ class FileTrace {
 };
 
 }  // namespace
+
+Tensor joined(const std::vector<std::vector<Tensor>>& samples, size_t value) {
+  const Tensor& first = samples.front()[value];
+  std::vector<int64_t> dims(first.shape().dims().begin(),
+                            first.shape().dims().end());
+  if (dims.empty() || dims[0] != 1) dims.insert(dims.begin(), 1);
+  dims[0] = std::ssize(samples);
+  Tensor result(Shape(std::span<const int64_t>(dims)), first.dtype());
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const Tensor& one = samples[i][value];
+    if (one.bytes() != first.bytes()) {
+      throw UnsupportedError("unsupported_model", "file",
+                             "sizes of values depend on the sample");
+    }
+    std::memcpy(static_cast<std::byte*>(result.raw()) +
+                    i * static_cast<size_t>(one.bytes()),
+                one.raw(), static_cast<size_t>(one.bytes()));
+  }
+  return result;
+}
+
+std::string plain_name(std::string_view name) {
+  std::string_view plain = quant::float_name(name);
+  while (plain != name) {
+    name = plain;
+    plain = quant::float_name(name);
+  }
+  return std::string(plain);
+}
 
 TracedModel::TracedModel(std::shared_ptr<const Body> body)
     : body_(std::move(body)) {}

@@ -208,8 +208,7 @@ std::string lint_section(const Report& report) {
       "<p>For {}: {}, {}, {}. Of {} layers, {} are "
       "predicted to run in INT8, {} with INT8 input and floating-point output, "
       "{} in floating point.</p>\n",
-      to_string(lint.target),
-      count_text(lint.count(LintSeverity::error), "error"),
+      lint.target, count_text(lint.count(LintSeverity::error), "error"),
       count_text(lint.count(LintSeverity::warning), "warning"),
       count_text(lint.count(LintSeverity::info), "note"), lint.layers.size(),
       layers[LayerPrecision::int8], layers[LayerPrecision::int8_to_float],

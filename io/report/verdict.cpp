@@ -158,9 +158,9 @@ Verdict verdict_of(const Report& report) {
     const int64_t warnings = report.lint->count(LintSeverity::warning);
     if (errors > 0) at_best(VerdictLevel::poor);
     if (warnings > 0) at_best(VerdictLevel::fair);
-    verdict.text += fmt::format(
-        "; {} and {} of lint for {}", count_text(errors, "error"),
-        count_text(warnings, "warning"), to_string(report.lint->target));
+    verdict.text +=
+        fmt::format("; {} and {} of lint for {}", count_text(errors, "error"),
+                    count_text(warnings, "warning"), report.lint->target);
   }
   verdict.text += ".";
   return verdict;

@@ -1,4 +1,5 @@
 // Replaces io/tflite in builds without FlatBuffers.
+#include <octet/io/lint.h>
 #include <octet/io/tflite.h>
 #include <octet/runtime/error.h>
 
@@ -52,5 +53,7 @@ Model load_tflite(const std::filesystem::path&, const TfliteImportOptions&) {
 Model from_tflite(const std::string&, const TfliteImportOptions&) {
   refuse_tflite();
 }
+LintReport lint_tflite(const std::filesystem::path&) { refuse_tflite(); }
+LintReport lint_tflite_bytes(const std::string&) { refuse_tflite(); }
 
 }  // namespace octet::io

@@ -65,6 +65,53 @@ TEST_F(TfliteCommand, QuantizesAndRunsAFile) {
               HasSubstr("asymmetric"));
 }
 
+TEST_F(TfliteCommand, VerifiesFiles) {
+  ASSERT_EQ(run("quantize in.h5 -o a.tflite --data x.npy --accept").exit_code,
+            0);
+  const CommandResult alone = run("verify a.tflite --input x.npy");
+  EXPECT_EQ(alone.exit_code, 0) << alone.output;
+  EXPECT_THAT(alone.output, HasSubstr("tolerances for integer arithmetic"));
+  const CommandResult r =
+      run("verify a.tflite --input x.npy --reference in.h5 --min-agreement 0");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(r.output, HasSubstr("tolerances for INT8 against float"));
+  EXPECT_THAT(r.output, HasSubstr("relu1"));
+  // Another network.
+  io::save_model(zoo::make("lenet", {.seed = 4}), folder_ / "other.h5");
+  EXPECT_EQ(run("verify a.tflite --input x.npy --reference other.h5").exit_code,
+            1);
+}
+
+TEST_F(TfliteCommand, LintsFiles) {
+  ASSERT_EQ(run("quantize in.h5 -o a.tflite --data x.npy --accept").exit_code,
+            0);
+  const CommandResult r = run("lint a.tflite");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(r.output, HasSubstr("0 errors, 0 warnings"));
+  EXPECT_THAT(r.output, HasSubstr("for tflite"));
+  for (const char* options :
+       {"--target tensorrt10", "--data x.npy", "--fix b.onnx"}) {
+    const CommandResult rejected =
+        run(fmt::format("lint a.tflite {}", options));
+    EXPECT_EQ(rejected.exit_code, 1) << rejected.output;
+    EXPECT_THAT(rejected.output, HasSubstr("M01 to M13"));
+  }
+  EXPECT_THAT(run("lint --rules").output, HasSubstr("M13"));
+}
+
+TEST_F(TfliteCommand, WritesActivationsOf16Bits) {
+  const CommandResult r =
+      run("quantize in.h5 -o a.tflite --data x.npy --bits 8,16 --accept");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(run("inspect a.tflite").output, HasSubstr("int16"));
+  EXPECT_EQ(run("lint a.tflite").exit_code, 0);
+  ASSERT_EQ(run("convert a.tflite -o b.tflite").exit_code, 0);
+  const CommandResult onnx =
+      run("quantize in.h5 -o a.onnx --data x.npy --bits 8,16");
+  EXPECT_EQ(onnx.exit_code, 1);
+  EXPECT_THAT(onnx.output, HasSubstr("needs a .tflite output file"));
+}
+
 TEST_F(TfliteCommand, ConvertsFloatModels) {
   ASSERT_EQ(run("convert in.h5 -o float.tflite").exit_code, 0);
   EXPECT_LT(

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/io/compare.h>
 #include <octet/io/tflite.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
@@ -215,6 +216,25 @@ TEST(TfliteExport, ChannelsOfZerosRemainZero) {
   for (const float v : values(file.predict(data))) EXPECT_EQ(v, 0);
 }
 
+// All values of the output are 0 during calibration.
+TEST(TfliteExport, RangesOfZeroRemainZero) {
+  const SymbolicTensor x = input({5}, "x");
+  const Model model(x, Dense({.units = 4, .name = "a"})(x));
+  model.layers()[1]->parameter("kernel").variable.assign(
+      Tensor::zeros({5, 4}));
+  for (const int bits : {8, 16}) {
+    Model int8 = quant::quantize_model(
+        model, {.policy = quant::Policy::tflite, .activation = {.bits = bits}});
+    const Tensor data = Tensor::zeros({4, 5});
+    quant::calibrate(int8, [&](const Model& m) { (void)m(Variable(data)); });
+    const TfliteFile file = to_tflite(int8, {.io = TfliteIo::float32});
+    if (bits == 16) continue;  // without a reference
+    for (const float v : values(tflite_from_bytes(file.bytes).predict(data))) {
+      EXPECT_EQ(v, 0);
+    }
+  }
+}
+
 // The output of a linear Activation has a quantizer of its own.
 TEST(TfliteExport, ConvertsScalesOfLayersWithoutOperators) {
   const SymbolicTensor x = input({5}, "x");
@@ -250,6 +270,40 @@ TEST(TfliteExport, WritesOnlyTfliteFiles) {
   EXPECT_EQ(report.bytes, std::ssize(read_file(folder.path() / "m.tflite")));
   EXPECT_EQ(load_tflite_reference(folder.path() / "m.tflite").inputs().size(),
             1u);
+}
+
+TEST(TfliteModel, TracesItsValues) {
+  const Model model = quantized_network();
+  const TfliteModel file = tflite_from_bytes(to_tflite(model).bytes);
+  ASSERT_EQ(file.values().size(), 6u);
+  EXPECT_EQ(file.values()[0].tensor.name, "image");
+  EXPECT_EQ(file.values()[1].op, "CONV_2D");
+  EXPECT_EQ(file.values()[1].inputs, std::vector<size_t>{0});
+  EXPECT_EQ(file.output_values(), std::vector<size_t>{5});
+  const Tensor x = file.inputs()[0].to_stored(random_images(2));
+  EXPECT_EQ(elements<int8_t>(file.trace(std::span(&x, 1))[5]),
+            elements<int8_t>(file.predict(x)));
+  Tensor invalid = random_images(1);
+  invalid.f32()[3] = std::nanf("");
+  EXPECT_EQ(failure_of<ValueError>([&] {
+              (void)file.inputs()[0].to_stored(invalid);
+            }).code,
+            "not_finite");
+}
+
+// Values have the names of layers, except of fused ones.
+TEST(TfliteModel, IsComparedWithModels) {
+  const Model model = quantized_network();
+  const TracedModel file(tflite_from_bytes(to_tflite(model).bytes));
+  const TracedModel layers(from_tflite(to_tflite(model).bytes));
+  const ModelComparison same = compare_models(layers, file, random_images(40));
+  EXPECT_GT(same.output_sqnr(), 30);
+  EXPECT_EQ(same.values.size(), 6u);
+  EXPECT_LT(same.flip_share(), 0.02);
+  const ModelComparison of_float =
+      compare_models(TracedModel(tflite_network()), file, random_images(40));
+  EXPECT_GT(of_float.output_sqnr(), 15);
+  EXPECT_EQ(batch_difference(file, random_images(3)), 0);
 }
 
 TEST(TfliteModel, ChecksItsInputs) {

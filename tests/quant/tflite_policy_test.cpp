@@ -51,6 +51,23 @@ TEST(TflitePolicy, QuantizesOutputsOfFusedOperators) {
                   "head kernel T02", "head output T01"));
 }
 
+TEST(TflitePolicy, ActivationsOf16BitsAreSymmetric) {
+  const SymbolicTensor x = input({6}, "x");
+  const Model model(x, Softmax()(Dense({.units = 4, .name = "head"})(x)));
+  for (const QdqPoint& point :
+       place(model, {.policy = Policy::tflite, .activation = {.bits = 16}})
+           .plan.points) {
+    if (point.site.kind == SiteKind::weight) {
+      EXPECT_EQ(range_text(point.config), "int8 [-127,127]");
+      continue;
+    }
+    EXPECT_EQ(range_text(point.config), "int16 [-32768,32767]") << point.layer;
+    EXPECT_FALSE(point.config.asymmetric);
+    EXPECT_EQ(point.config.constant_scale,
+              point.layer == "softmax" ? 1.0f / 32768 : 0.0f);
+  }
+}
+
 TEST(TflitePolicy, KeepsTensorsWithSeveralConsumers) {
   const SymbolicTensor x = input({8, 6, 3}, "x");
   const SymbolicTensor y = Conv2D({.filters = 3, .name = "conv"})(x);

@@ -23,7 +23,7 @@ namespace {
 
 LintReport checked(onnx::ModelProto model, const LintOptions& options) {
   const Target target = options.target;
-  LintReport report{.target = target};
+  LintReport report{.target = std::string(to_string(target))};
   lint::Findings findings(target);
   lint::check_as_stored(model, findings);
   try {

@@ -31,9 +31,11 @@ std::string precision_text(LayerPrecision precision, bool fp8) {
 constexpr size_t kTold = 5;
 
 std::string_view text_of_rule(const std::string& id) {
-  const auto rules = lint_rules();
-  const auto rule = std::ranges::find(rules, id, &LintRule::id);
-  return rule == rules.end() ? std::string_view() : rule->text;
+  for (const auto rules : {lint_rules(), tflite_lint_rules()}) {
+    const auto rule = std::ranges::find(rules, id, &LintRule::id);
+    if (rule != rules.end()) return rule->text;
+  }
+  return {};
 }
 
 // Lists findings by rule, with a common fix hint.
@@ -124,15 +126,14 @@ std::string LintReport::to_string(LintSeverity least) const {
     text += fmt::format("\nThe other rules were not checked: {}\n", incomplete);
   }
   if (!layers.empty()) {
-    text +=
-        fmt::format("{}Expected execution by {}\n{}", text.empty() ? "" : "\n",
-                    io::to_string(target), layers_text(layers));
+    text += fmt::format("{}Expected execution by {}\n{}",
+                        text.empty() ? "" : "\n", target, layers_text(layers));
     text += "\n" + totals_text(layers);
   }
   return text + fmt::format("{} errors, {} warnings, {} infos for {}\n",
                             count(LintSeverity::error),
                             count(LintSeverity::warning),
-                            count(LintSeverity::info), io::to_string(target));
+                            count(LintSeverity::info), target);
 }
 
 Config to_config(const LintReport& report) {
@@ -153,7 +154,7 @@ Config to_config(const LintReport& report) {
         {"group", layer.group},
         {"reason", layer.reason}});
   }
-  return Config::Object{{"target", std::string(to_string(report.target))},
+  return Config::Object{{"target", report.target},
                         {"errors", report.count(LintSeverity::error)},
                         {"warnings", report.count(LintSeverity::warning)},
                         {"infos", report.count(LintSeverity::info)},

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <octet/io/onnx.h>
+#include <octet/io/tflite.h>
 #include <octet/layers/model.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/file.h>
@@ -65,10 +66,15 @@ class TracedModel {
   /// Loads the contents of a file likewise.
   static TracedModel from_onnx_bytes(const std::string& bytes,
                                      const FileLimits& limits = {});
+  /// Runs a .tflite file sample by sample in the arithmetic of TensorFlow Lite
+  /// Micro; quantized values are dequantized.
+  /// Throws: UnsupportedError for several inputs, constant outputs, and values
+  /// other than float32, int8 and uint8.
+  explicit TracedModel(const TfliteModel& file);
 
   /// Values in topological order; the first is the input. For an ONNX file: the
   /// float32 values except outputs of Q and DQ; a Q/DQ pair appears as its
-  /// input.
+  /// input. For a .tflite file: TfliteModel::values().
   const std::vector<TracedValue>& values() const;
   /// Indices of the model's outputs in values(), in order.
   const std::vector<size_t>& outputs() const;
@@ -85,7 +91,7 @@ class TracedModel {
   /// Shape of the input, [n,...]; Shape::kAnySize for dynamic sizes.
   Shape input_shape() const;
   /// Returns a float32 tensor for each of values().
-  /// Throws: as Model::run() or OnnxReference::predict().
+  /// Throws: as Model::run(), OnnxReference::predict() or TfliteModel::trace().
   std::vector<Tensor> run(const Tensor& x) const;
 
  private:

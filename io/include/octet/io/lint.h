@@ -1,6 +1,6 @@
-// Lint for quantized ONNX files of any exporter: rules for broken Q/DQ graphs,
-// each with an id, a reason and a fix hint, and a forecast of the layers that a
-// runtime executes in INT8, before the engine is built.
+// Lint for quantized ONNX and .tflite files of any exporter: rules for broken
+// quantization, each with an id, a reason and a fix hint, and a forecast of the
+// layers that a runtime executes in INT8, before the engine is built.
 //
 //   const io::LintReport report = io::lint_onnx("int8.onnx");
 //   if (report.count(io::LintSeverity::error) > 0) {
@@ -60,7 +60,8 @@ struct LayerForecast {
 
 /// Findings and forecast for a file.
 struct LintReport {
-  Target target = Target::tensorrt10;  ///< never Target::any
+  /// Name of the runtime: to_string() of a Target, or "tflite".
+  std::string target = "tensorrt10";
   /// By severity, then id, then the order of the graph.
   std::vector<LintFinding> findings = {};
   std::vector<LayerForecast> layers = {};  ///< in the graph's order
@@ -92,7 +93,7 @@ struct LintRule {
   std::string_view id;    ///< "E06"
   std::string_view text;  ///< the condition of a correct file, one line
   /// 'E', 'W', 'I' or '-' (does not apply), in the order of Target;
-  /// none for Target::any.
+  /// none for Target::any. One for rules of .tflite files.
   std::string_view severities;
 };
 
@@ -109,6 +110,17 @@ LintReport lint_onnx(const std::filesystem::path& path,
 /// data.
 LintReport lint_onnx_bytes(const std::string& bytes,
                            const LintOptions& options = {});
+
+/// Returns the rules of lint_tflite(), ordered by id.
+std::span<const LintRule> tflite_lint_rules();
+
+/// Checks a .tflite file for TensorFlow Lite Micro, CMSIS-NN and Ethos-U, and
+/// lists the precision of its operators. Throws: IoError; FormatError for files
+/// that are not valid, such as zero points outside of the type;
+/// UnsupportedError for several graphs.
+LintReport lint_tflite(const std::filesystem::path& path);
+/// Checks the contents of a file, such as TfliteFile::bytes.
+LintReport lint_tflite_bytes(const std::string& bytes);
 
 /// A change made by fix_onnx().
 struct LintRepair {
