@@ -207,16 +207,17 @@ bool is_used(const Conversion& c, int output) {
          c.graph().uses(c.proto().output(output)) > 0;
 }
 
-struct Weights {
+struct GateWeights {
   ImportedWeight w, r;
   std::optional<ImportedWeight> b;
   int64_t units = 0;
 };
 
 /// Checks the shapes.
-Weights weights_of(const Conversion& c, const Cell& cell, int64_t directions,
-                   int64_t features) {
-  Weights result{c.weight(1, "kernel"), c.weight(2, "recurrent_kernel"), {}};
+GateWeights weights_of(const Conversion& c, const Cell& cell,
+                       int64_t directions, int64_t features) {
+  GateWeights result{
+      c.weight(1, "kernel"), c.weight(2, "recurrent_kernel"), {}};
   const Shape& w = result.w.value.shape();
   const Shape& r = result.r.value.shape();
   const auto gates = std::ssize(cell.gates);
@@ -273,7 +274,7 @@ void convert_recurrent(Conversion& c) {
   check_options(c, steps);
   if (is_used(c, 2)) c.refuse("Y_c is not supported as an output");
   const int64_t count = both ? 2 : 1;
-  Weights weights = weights_of(c, cell, count, x.dims()[2].factor);
+  GateWeights weights = weights_of(c, cell, count, x.dims()[2].factor);
   Functions functions(c, cell, static_cast<size_t>(count));
   const bool reset_after =
       cell.op == "GRU" && c.integer("linear_before_reset", 0) != 0;
