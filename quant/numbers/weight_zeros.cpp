@@ -137,14 +137,34 @@ std::string PrunedKernels::filled(const Model& model) const {
       others > 0 ? fmt::format(" and {} more", others) : "");
 }
 
+void PrunedKernels::clear_in(const Model& model) const {
+  for_kernels(
+      model, false,
+      [&](const Layer& layer, const Parameter& p, const Tensor& values) {
+        for (size_t k = 0; k < kernels_.size(); ++k) {
+          const std::vector<bool>& mask = masks_[k];
+          if (kernels_[k].layer != layer.original_name() ||
+              kernels_[k].parameter != p.name ||
+              std::ssize(mask) != values.size()) {
+            continue;
+          }
+          Tensor cleared = values.clone();
+          const auto to = cleared.f32();
+          for (size_t i = 0; i < to.size(); ++i) {
+            if (mask[i]) to[i] = 0;
+          }
+          Variable(p.variable).assign(cleared);
+        }
+      });
+}
+
 void PrunedKernels::warn_if_filled(std::string_view subject,
                                    const Model& model) const {
   const std::string text = filled(model);
   if (text.empty()) return;
   warn("pruning_undone", subject,
-       fmt::format("{}. The network is no longer pruned. Hint: calibration and "
-                   "nearest rounding preserve zeros; train and round weights "
-                   "before pruning, or prune again afterwards",
+       fmt::format("{}. The network is no longer pruned. Hint: train with "
+                   "preserve_zeros (octet train and qat: --preserve-zeros)",
                    text));
 }
 

@@ -297,11 +297,7 @@ std::vector<LayerRounding> reconstruct(const char* subject, Model& model,
   expect_batch_size(subject, options.batch_size);
   const Dataset samples = calibration_samples(data_for(subject, model, data),
                                               options.samples, options.seed);
-  const PrunedKernels pruned(model);
-  std::vector<LayerRounding> result =
-      Reconstruction(subject, model, kind, samples, options).run();
-  pruned.warn_if_filled(subject, model);
-  return result;
+  return Reconstruction(subject, model, kind, samples, options).run();
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <octet/quant/calibrate.h>
 #include <octet/quant/detail/calibration_steps.h>
 #include <octet/quant/post_training.h>
-#include <octet/quant/sensitivity.h>
 #include <octet/runtime/detail/progress_line.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
@@ -122,7 +121,6 @@ std::vector<LayerRounding> round_weights(Model& model, const Dataset& data,
   const std::vector<LinearLayer> layers = linear_layers(model);
   const Dataset samples = calibration_samples(
       data_for("round_weights", model, data), options.samples, options.seed);
-  const PrunedKernels pruned(model);
   ProgressLine progress("round_weights", static_cast<int64_t>(layers.size()));
   std::vector<LayerRounding> result;
   for (const LinearLayer& layer : layers) {
@@ -137,7 +135,6 @@ std::vector<LayerRounding> round_weights(Model& model, const Dataset& data,
             : LayerRounding{.layer = layer.name(), .skipped = skipped});
     progress.advance(1);
   }
-  pruned.warn_if_filled("round_weights", model);
   return result;
 }
 

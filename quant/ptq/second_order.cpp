@@ -47,7 +47,8 @@ class NearestPoint {
     const double carried =
         R_.row(k).tail(behind).dot(error_.tail(behind)) / R_(k, k);
     const double wanted = (w_[k] + carried) / scale_[k];
-    double code = nearest_code(wanted, range_);
+    const bool pruned = w_[k] == 0;
+    double code = pruned ? 0 : nearest_code(wanted, range_);
     double up = code + 1;
     double down = code - 1;
     while (true) {
@@ -58,7 +59,7 @@ class NearestPoint {
       if (next >= least_) return;
       code_[k] = code;
       descend(k - 1, next);
-      if (--tries_ < 0) return;
+      if (--tries_ < 0 || pruned) return;
       const bool can_up = up <= range_.high;
       const bool can_down = down >= range_.low;
       if (!can_up && !can_down) return;
@@ -88,7 +89,7 @@ void polish(const MatrixXd& H, const VectorXd& w, const VectorXd& scales,
   for (int pass = 0; pass < 20; ++pass) {
     bool changed = false;
     for (Index k = 0; k < w.size(); ++k) {
-      if (!(H(k, k) > 0)) continue;
+      if (!(H(k, k) > 0) || w[k] == 0) continue;
       const double scale = scales[k];
       const double to =
           nearest_code(code[k] + gradient[k] / (H(k, k) * scale), range);

@@ -28,6 +28,7 @@ SoftRounding::SoftRounding(const Tensor& weights, const QuantParams& qparams)
     const float share = std::clamp(x - low, 0.0f, 1.0f);
     low_.push_back(low);
     nearest_.push_back(quantize(w[i], scale_[i], qparams.low, qparams.high));
+    fixed_.push_back(w[i] == 0);
     v_.push_back(-std::log(kStretch / (share - kShift) - 1));
   }
   mean_.resize(v_.size());
@@ -70,6 +71,7 @@ void SoftRounding::step(const Tensor& gradient, double lambda, double beta) {
   parallel_chunks(size(), [&](int64_t first, int64_t last, int64_t) {
     for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last);
          ++i) {
+      if (fixed_[i]) continue;
       const float h = stretched_sigmoid(v_[i]);
       float dv = 0;
       if (h >= 0 && h <= 1) {

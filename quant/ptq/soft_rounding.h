@@ -13,6 +13,7 @@ namespace octet::quant {
 
 /// W~ = s * (q + h(V)), with q the lower of two adjacent quantized values and
 /// h(V) = clip(1.2 sigmoid(V) - 0.1, 0, 1), initially W/s - q.
+/// Weights of exactly 0 stay 0.
 /// Source: Nagel et al., "Up or down? Adaptive rounding for post-training
 /// quantization", arXiv 2004.10568, section 3.2. There q is floor(W/s) and W~
 /// is clipped to the range; here both values are in the range, so that weights
@@ -42,6 +43,7 @@ class SoftRounding {
   Shape shape_;
   ElementScales scale_;
   std::vector<float> low_, nearest_;  // quantized values
+  std::vector<bool> fixed_;           // weights of exactly 0 stay 0
   std::vector<float> v_;
   std::vector<float> mean_, square_;  // Adam's moments of the gradient
   int steps_ = 0;

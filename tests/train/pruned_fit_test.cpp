@@ -16,6 +16,7 @@ using quant::pruned_samples;
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 TEST(PrunedFit, WarnsOfLostZeros) {
   const auto warnings_of = [](Model model) {
@@ -39,6 +40,66 @@ TEST(PrunedFit, WarnsOfLostZeros) {
       {.optimizer = SGD({.learning_rate = 100.0f}),
        .callbacks = {keep_best(pruned_samples(), {.monitor = "loss"})}});
   EXPECT_THAT(warnings.messages, IsEmpty());
+}
+
+// Momentum and weight decay update weights without gradients, too; averages and
+// oscillations assign weights of their own.
+TEST(PrunedFit, PreservesZeros) {
+  const auto zeros_after = [](Model model, const Optimizer& optimizer,
+                              const Callbacks& callbacks, int64_t accumulate) {
+    const WarningCapture captured;
+    fit(model, pruned_samples(),
+        {.epochs = 3,
+         .batch_size = 16,
+         .optimizer = optimizer,
+         .callbacks = callbacks,
+         .accumulate = accumulate,
+         .preserve_zeros = true});
+    EXPECT_THAT(captured.messages, IsEmpty());
+    return quant::kernel_zeros(model, false)[0].zeros;
+  };
+  const Model network = pruned_network();
+  const Optimizer sgd =
+      SGD({.learning_rate = 0.1f, .momentum = 0.9f, .weight_decay = 1e-3f});
+  for (const Optimizer& optimizer :
+       {sgd, Optimizer(AdamW({.learning_rate = 0.01f})),
+        Optimizer(Lion({.learning_rate = 0.01f})),
+        Optimizer(LAMB({.learning_rate = 0.01f}))}) {
+    EXPECT_EQ(zeros_after(network.clone(), optimizer, {}, 1), 32);
+  }
+  EXPECT_EQ(zeros_after(network.clone(), sgd, {}, 3), 32);
+  EXPECT_EQ(
+      zeros_after(network.clone(), sgd, {exponential_moving_average()}, 1), 32);
+  EXPECT_EQ(zeros_after(pruned_int8(network), sgd, {}, 1), 32);
+  EXPECT_EQ(zeros_after(pruned_int8(network, 3), sgd,
+                        {oscillations({.freeze_above = 0.02f})}, 1),
+            32);
+  EXPECT_EQ(zeros_after(pruned_int8(network, 3), sgd,
+                        {oscillations({.damping = 0.5f})}, 1),
+            32);
+}
+
+TEST(PrunedFit, TrainsTheOtherWeights) {
+  Model model = pruned_network();
+  const quant::PrunedKernels pruned(model);
+  Model filled = model.clone();
+  fit(model, pruned_samples(), {.epochs = 5, .preserve_zeros = true});
+  {
+    const WarningCapture captured;
+    fit(filled, pruned_samples(), {.epochs = 5});
+  }
+  EXPECT_THAT(pruned.filled(model), IsEmpty());
+  EXPECT_THAT(pruned.filled(filled), Not(IsEmpty()));
+  EXPECT_LT(evaluate(model, pruned_samples()).loss,
+            evaluate(pruned_network(), pruned_samples()).loss);
+}
+
+TEST(PrunedFit, RejectsAModelWithoutPrunedKernels) {
+  Model model = pruned_network();
+  Variable(model.layer("hidden").parameter("kernel").variable)
+      .assign(noise({8, 8}));
+  EXPECT_THROW(fit(model, pruned_samples(), {.preserve_zeros = true}),
+               ValueError);
 }
 
 }  // namespace

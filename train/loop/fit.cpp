@@ -95,6 +95,13 @@ void FitRun::calibrate() {
 
 void FitRun::begin() {
   pruned_.emplace(model_);
+  if (options_.preserve_zeros && pruned_->kernels().empty()) {
+    throw ValueError("conflicting_options", "preserve_zeros",
+                     fmt::format("model '{}' has no pruned kernel (20 % or "
+                                 "more zeros). Hint: prune it first, for "
+                                 "example with octet sparsify",
+                                 model_.name()));
+  }
   expect_equal_ranks(ranks_, model_, options_, data_, batch_size_, trained_,
                      updates_);
   // A checkpoint restores scales, but learned scales must exist before: they
@@ -287,7 +294,10 @@ void FitRun::run_epoch() {
       clear_gradients();
     }
     const double loss = add_batch(next, samples, together);
-    if (i + 1 == last) move_parameters();
+    if (i + 1 == last) {
+      move_parameters();
+      if (options_.preserve_zeros) pruned_->clear_in(model_);
+    }
 
     count(samples, loss, seconds_before + seconds_since(start));
     call(&Callback::on_step);

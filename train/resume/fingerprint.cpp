@@ -108,6 +108,8 @@ Config fit_fingerprint(const Model& model, const FitOptions& options,
       .set("data", data_fingerprint(options, data, batch_size))
       .set("digest of the weights before the fit", hash_of(model))
       .set("parameters", std::move(parameters));
+  // Not in checkpoints of fits without it.
+  if (options.preserve_zeros) config.set("preserve_zeros", true);
   // Not in checkpoints of fits without shards.
   if (const int64_t shards = shards_of(options); shards > 1) {
     config.set("shards", shards);

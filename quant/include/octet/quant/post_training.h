@@ -58,6 +58,52 @@ std::vector<BatchNormFold> batch_norm_folds(const Model& model);
 /// Source: Jacob et al., arXiv 1712.05877, section 3.2, whose w_fold is W'.
 Model fold_batch_norm(const Model& model);
 
+// Structured sparsity.
+//
+//   sparsify(model);                                  // 2:4
+//   train::fit(model, data, {.preserve_zeros = true});
+//   Model int8 = quantize_model(model);               // then QAT, likewise
+
+/// N:M sparsity: at most `kept` of `of` consecutive inputs have a weight other
+/// than 0, for each output and kernel tap.
+/// Fields in order: kept, of
+struct SparsityPattern {
+  int64_t kept = 2;  ///< weights other than 0, from 1 to 0.8 * of
+  int64_t of = 4;    ///< consecutive inputs, <= 64
+  bool operator==(const SparsityPattern&) const = default;
+};
+
+/// Options of sparsify().
+/// Fields in order: pattern, layers
+struct SparsifyOptions {
+  SparsityPattern pattern = {};  ///< default: 2:4, for sparse Tensor Cores
+  /// Names of the layers, all of which must be eligible. Empty: all eligible
+  /// layers.
+  std::vector<std::string> layers = {};
+};
+
+/// Sparsity of the kernel of a layer after sparsify().
+struct LayerSparsity {
+  std::string layer = {};    ///< name in the float model
+  int64_t zeros = 0;         ///< number of zero weights
+  int64_t size = 0;          ///< number of weights
+  std::string skipped = {};  ///< reason if unchanged, otherwise empty
+};
+
+/// Sets the weights of least magnitude to 0 until the kernels of Dense, Conv1D
+/// and Conv2D match the pattern along the inputs. Eligible are kernels with a
+/// multiple of `pattern.of` inputs per output (of a group); others are
+/// reported. A kernel that matches is unchanged. Training fills the zeros
+/// unless train::FitOptions::preserve_zeros is set; all post-training methods
+/// preserve them. Returns an entry for each such layer, in the model's order.
+/// Throws: ValueError for a pattern out of range, an ineligible layer in
+/// `layers`, no eligible layer, NaN or infinity; NotFoundError for an unknown
+/// layer. The model is then unchanged.
+/// Source: Mishra et al., "Accelerating sparse deep neural networks", arXiv
+/// 2104.08378, sections 3 and 4.
+std::vector<LayerSparsity> sparsify(Model& model,
+                                    const SparsifyOptions& options = {});
+
 // Post-training methods: improve a calibrated model without training. Use them
 // separately, or let ptq_pipeline() try them in order.
 //
@@ -129,12 +175,11 @@ struct LayerRounding {
 /// the quantized weights of each output with the least squared error in that
 /// output, from second moments of the layer's inputs, all preceding layers
 /// quantized and rounded. No layer is worse than with nearest rounding. Weights
-/// become scale * q; scales are unchanged. Supports Dense, Conv1D, Conv2D (with
-/// groups) and their depthwise forms. Other layers and shared weights are
-/// rounded to nearest.
-/// Throws: ValueError for an uncalibrated model, live weight scales (which
-/// would follow the rounded weights), and NaN or infinity.
-/// Source: Frantar et al., arXiv 2210.17323.
+/// become scale * q, weights of 0 stay 0; scales are unchanged. Supports Dense,
+/// Conv1D, Conv2D (with groups) and their depthwise forms. Other layers and
+/// shared weights are rounded to nearest. Throws: ValueError for an
+/// uncalibrated model, live weight scales (which would follow the rounded
+/// weights), and NaN or infinity. Source: Frantar et al., arXiv 2210.17323.
 std::vector<LayerRounding> round_weights(
     Model& model, const Dataset& data, const PostTrainingOptions& options = {});
 

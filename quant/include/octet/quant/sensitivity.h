@@ -264,6 +264,9 @@ class PrunedKernels {
   /// of their weights: shares before and after, in total and by layer. Empty if
   /// there are none.
   std::string filled(const Model& model) const;
+  /// Sets the stored positions to exactly 0 in `model` (the model itself,
+  /// later, or its counterpart).
+  void clear_in(const Model& model) const;
   /// Logs filled() as a warning with `subject` and a fix.
   void warn_if_filled(std::string_view subject, const Model& model) const;
 

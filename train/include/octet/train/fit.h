@@ -103,7 +103,7 @@ enum class BatchStatistics {
 /// callbacks, verbose, loss, metrics, calibrate, validation_split,
 /// validation_batch_size, class_weights, clip_norm, clip_value, gradient_norm,
 /// accumulate, augmentation, prefetch, workers, checkpoints, resume, shards,
-/// batch_statistics, update_statistics_later, communicator
+/// batch_statistics, update_statistics_later, preserve_zeros, communicator
 struct FitOptions {
   int64_t epochs = 1;  ///< passes over the training data, >= 1
   /// Samples per batch, from 1 to the number of samples, a multiple of
@@ -169,6 +169,10 @@ struct FitOptions {
   /// Whether the caller runs update_batch_statistics() after the fit; silences
   /// the warnings about running statistics that lag behind the weights.
   bool update_statistics_later = false;
+  /// Keep zeros of pruned kernels (quant::PrunedKernels of the initial model)
+  /// at exactly 0 after every optimizer step. A model without pruned kernels is
+  /// rejected. Default: training fills them and logs a warning.
+  bool preserve_zeros = false;
   /// Ranks that train together: a power of two, up to the number of shards. All
   /// ranks call fit() with the same model, data and options. Null: this process
   /// alone.
