@@ -13,6 +13,7 @@ void add_convert(CommandLine& program);
 void add_doctor(CommandLine& program);
 void add_evaluate(CommandLine& program);
 void add_fold(CommandLine& program);
+void add_sparsify(CommandLine& program);
 void add_graph(CommandLine& program);
 void add_inspect(CommandLine& program);
 void add_lint(CommandLine& program);

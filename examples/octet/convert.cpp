@@ -1,7 +1,10 @@
-// octet convert, and octet fold: convert that folds batch normalization.
+// octet convert; octet fold: convert that folds batch normalization; octet
+// sparsify: convert that prunes.
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -11,6 +14,7 @@
 #include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
 #include <octet/quant/post_training.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
 
 #include "../common/program.h"
@@ -50,6 +54,18 @@ Examples:
   octet fold int8.onnx -o folded.onnx --target tensorrt10
 )";
 
+constexpr const char* kSparsifyNotes = R"(
+Sets the weights of least magnitude to 0 until at most N of M consecutive inputs
+of each output and kernel tap have a weight. TensorRT runs 2:4 on sparse Tensor
+Cores with trtexec --sparsity=enable. Pruning costs accuracy that training with
+--preserve-zeros recovers.
+
+Examples:
+  octet sparsify model.h5 -o sparse.h5
+  octet train sparse.h5 --data images --preserve-zeros -o tuned.h5
+  octet qat tuned.h5 --data images --preserve-zeros -o int8.onnx
+)";
+
 struct ConvertOptions {
   ModelSource from;
   std::string to;
@@ -57,6 +73,7 @@ struct ConvertOptions {
   EngineOptions engine;
   bool symmetric_activations = false;
   bool json = false;
+  std::string pattern = "";  // "2:4"; empty: not pruned
 
   bool onnx() const { return to.ends_with(".onnx"); }
   bool tflite() const { return is_tflite(to); }
@@ -96,7 +113,49 @@ Config folds_config(const std::vector<quant::BatchNormFold>& folds) {
   return list;
 }
 
+quant::SparsityPattern pattern_of(const std::string& text) {
+  quant::SparsityPattern pattern;
+  const char* const end = text.data() + text.size();
+  const auto kept = std::from_chars(text.data(), end, pattern.kept);
+  if (kept.ec == std::errc() && kept.ptr != end && *kept.ptr == ':') {
+    const auto of = std::from_chars(kept.ptr + 1, end, pattern.of);
+    if (of.ec == std::errc() && of.ptr == end) return pattern;
+  }
+  throw ValueError("invalid_value", "--pattern",
+                   fmt::format("must be N:M, such as 2:4, got '{}'", text));
+}
+
+std::string percent_of_zeros(const quant::LayerSparsity& layer) {
+  return fmt::format("{:.1f} %", 100 * static_cast<double>(layer.zeros) /
+                                     static_cast<double>(layer.size));
+}
+
+std::string sparsity_text(const std::vector<quant::LayerSparsity>& layers) {
+  TextTable table({Align::left, Align::right, Align::left});
+  table.add_row({"layer", "zeros", ""});
+  table.add_rule();
+  for (const quant::LayerSparsity& layer : layers) {
+    table.add_row({layer.layer, percent_of_zeros(layer),
+                   layer.skipped.empty() ? "" : "skipped: " + layer.skipped});
+  }
+  return table.to_string();
+}
+
+Config sparsity_config(const std::vector<quant::LayerSparsity>& layers) {
+  Config::List list;
+  for (const quant::LayerSparsity& layer : layers) {
+    list.push_back(Config()
+                       .set("layer", layer.layer)
+                       .set("zeros", layer.zeros)
+                       .set("size", layer.size)
+                       .set("skipped", layer.skipped));
+  }
+  return list;
+}
+
 void convert(ConvertOptions o) {
+  std::optional<quant::SparsityPattern> pattern;
+  if (!o.pattern.empty()) pattern = pattern_of(o.pattern);
   check_output(o.to);
   choose_format(o.to, o.file);
   check_for_file(o);
@@ -112,6 +171,12 @@ void convert(ConvertOptions o) {
   }
   Config json;
   std::string text;
+  if (pattern) {
+    const std::vector<quant::LayerSparsity> layers =
+        quant::sparsify(model, {.pattern = *pattern});
+    json.set("sparsity", sparsity_config(layers));
+    text += sparsity_text(layers);
+  }
   if (o.file.fold) {
     const std::vector<quant::BatchNormFold> folds =
         quant::batch_norm_folds(model);
@@ -154,7 +219,8 @@ void convert(ConvertOptions o) {
 // Adds a command with the options of convert. `output` names the argument, also
 // in job files.
 void add(CommandLine& program, const char* name, const char* title,
-         const char* output, const char* notes, bool folds) {
+         const char* output, const char* notes, bool folds,
+         bool prunes = false) {
   const auto options = std::make_shared<ConvertOptions>();
   ConvertOptions& o = *options;
   Command command = program.add_command(name, title);
@@ -171,6 +237,15 @@ void add(CommandLine& program, const char* name, const char* title,
       "make activation ranges of a quantized ONNX file symmetric "
       "int8, without data; octet quantize --drop-quantizers calibrates "
       "them");
+  if (prunes) {
+    o.pattern = "2:4";
+    command
+        .add("--pattern", o.pattern,
+             "largest number of weights other than 0 among M consecutive "
+             "inputs")
+        .type("N:M")
+        .show_default();
+  }
   command.add_flag("--json", o.json, "print JSON");
   add_export_options(command, o.file);
   add_layout_option(command, o.file.layout,
@@ -195,6 +270,11 @@ void add_convert(CommandLine& program) {
 void add_fold(CommandLine& program) {
   add(program, "fold", "Fold batch normalization into the preceding layers",
       "output", kFoldNotes, true);
+}
+
+void add_sparsify(CommandLine& program) {
+  add(program, "sparsify", "Prune weights to N:M sparsity", "output",
+      kSparsifyNotes, false, true);
 }
 
 }  // namespace octet::program

@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   octet::program::add_convert(program);
   octet::program::add_compile(program);
   octet::program::add_fold(program);
+  octet::program::add_sparsify(program);
   octet::program::add_doctor(program);
   octet::program::add_lint(program);
   octet::program::add_verify(program);

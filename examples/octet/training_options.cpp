@@ -132,6 +132,8 @@ void add_training_options(Command& command, TrainingOptions& o,
            "test part of the data, else 0.1)")
       .type("SHARE|PATH");
   add_loss_option(command, o.loss);
+  command.add_flag("--preserve-zeros", o.preserve_zeros,
+                   "keep the zeros of a pruned model, see octet sparsify");
   command
       .add("--seed", o.seed, 0, INT64_MAX - 1,
            "random seed of weights, sample order and augmentation")
@@ -260,7 +262,8 @@ train::FitOptions fit_options_of(const TrainingOptions& o,
       .augmentation =
           make_augmentation(o.augment, high_of(parts.training, o.augment)),
       .checkpoints = checkpoints_of(o.checkpoint, phase),
-      .resume = o.checkpoint.resume};
+      .resume = o.checkpoint.resume,
+      .preserve_zeros = o.preserve_zeros};
   if (o.batch > 0) options.batch_size = o.batch;
   if (!quiet) options.callbacks.push_back(train::progress_bar(phase));
   if (!o.log.empty())

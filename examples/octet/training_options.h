@@ -31,6 +31,7 @@ struct TrainingOptions {
   int64_t seed = 1;
   int64_t threads = 0;  // 0: all cores
   CheckpointOptions checkpoint = {};
+  bool preserve_zeros = false;
   bool append_log = false;  // keep the rows of an earlier phase
 };
 

@@ -1,4 +1,5 @@
-// Tests of `octet fold` and `octet doctor`.
+// Tests of `octet fold`, `octet sparsify` and `octet doctor`.
+#include <filesystem>
 #include <string>
 
 #include <fmt/format.h>
@@ -120,6 +121,42 @@ TEST_F(OctetFold, ExportsForTheGivenTarget) {
   const CommandResult other = run("fold in.h5 -o out.h5 --target onnxruntime");
   EXPECT_EQ(other.exit_code, 1);
   EXPECT_EQ(other.failure, (Failure{"conflicting_options", "--target"}));
+}
+
+TEST_F(OctetFold, SparsifyPrunesTheWrittenModel) {
+  io::save_model(zoo::make("lenet", {.seed = 3}), folder_ / "in.h5");
+  const CommandResult r = run("sparsify in.h5 -o out.h5 --json");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  int64_t pruned = 0;
+  for (const Config& layer : r.json().at("sparsity").as_list()) {
+    if (!layer.at("skipped").as_string().empty()) continue;
+    EXPECT_EQ(2 * layer.at("zeros").as_int(), layer.at("size").as_int());
+    pruned += layer.at("zeros").as_int();
+  }
+  int64_t written = 0;
+  for (const auto& kernel :
+       quant::kernel_zeros(io::load_model(folder_ / "out.h5"))) {
+    written += kernel.zeros;
+  }
+  EXPECT_GT(pruned, 0);
+  EXPECT_EQ(written, pruned);
+  // A pruned model is unchanged.
+  ASSERT_EQ(run("sparsify out.h5 -o again.onnx").exit_code, 0);
+  ASSERT_EQ(run("convert out.h5 -o out.onnx").exit_code, 0);
+  EXPECT_EQ(read_file(folder_ / "again.onnx"), read_file(folder_ / "out.onnx"));
+}
+
+TEST_F(OctetFold, SparsifyRejectsPatternsAndWritesNoFile) {
+  io::save_model(zoo::make("lenet"), folder_ / "in.h5");
+  for (const char* pattern : {"3:2", "0:4", "4:4", "2", "2:4:1", "a:b", "2:"}) {
+    EXPECT_EQ(run(fmt::format("sparsify in.h5 -o out.h5 --pattern {}", pattern))
+                  .exit_code,
+              1)
+        << pattern;
+  }
+  // No layer has a multiple of 37 inputs.
+  EXPECT_EQ(run("sparsify in.h5 -o out.h5 --pattern 5:37").exit_code, 1);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out.h5"));
 }
 
 TEST_F(OctetFold, DoctorFindsThisBuild) {

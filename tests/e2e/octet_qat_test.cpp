@@ -182,5 +182,25 @@ TEST_F(OctetQat, RejectsInvalidOptionsBeforeTraining) {
             (Failure{"invalid_value", "--policy"}));
 }
 
+// Counts from the weights of the written file.
+TEST_F(OctetQat, PreservesTheZerosOfAPrunedModel) {
+  ASSERT_EQ(run_octet("sparsify in.h5 -o sparse.h5").exit_code, 0);
+  const CommandResult r =
+      run("--epochs 2 --rate 0.01 --last-epoch --accept --preserve-zeros -o "
+          "int8.onnx",
+          "sparse.h5");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  ASSERT_EQ(run_octet("convert int8.onnx -o back.h5").exit_code, 0);
+  const auto before =
+      quant::kernel_zeros(io::load_model(folder_ / "sparse.h5"));
+  const auto after = quant::kernel_zeros(io::load_model(folder_ / "back.h5"));
+  ASSERT_EQ(after.size(), before.size());
+  for (size_t k = 0; k < before.size(); ++k) {
+    EXPECT_GE(after[k].zeros, before[k].zeros) << before[k].layer;
+  }
+  refusal("--preserve-zeros -o dense.onnx", "no pruned kernel");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "dense.onnx"));
+}
+
 }  // namespace
 }  // namespace octet
