@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,6 +34,38 @@ const Parameter* kernel_of(const Layer& layer) {
     if (p.name == "kernel") return &p;
   }
   return nullptr;
+}
+
+bool has_positions_and_channels(const Shape& shape) {
+  int64_t positions = 1;
+  for (int axis = 1; axis + 1 < shape.rank(); ++axis) positions *= shape[axis];
+  return shape.rank() > 2 && positions != 1 && shape[-1] != 1;
+}
+
+// Whether a vector contains flattened positions and channels. ONNX export
+// stores them with channels first, so that consecutive inputs of a Dense layer
+// are not consecutive in the file.
+bool is_flattened(const GraphNode& node, std::set<const GraphNode*>& visited) {
+  if (node.inputs.empty() || node.shape.rank() != 2 ||
+      !visited.insert(&node).second || node.facts().role == LayerRole::linear) {
+    return false;
+  }
+  const std::string name = float_layer(*node.layer).class_name();
+  if ((name == "Flatten" || name == "Reshape") &&
+      has_positions_and_channels(node.inputs[0].shape())) {
+    return true;
+  }
+  return std::ranges::any_of(node.inputs, [&](const SymbolicTensor& input) {
+    return is_flattened(*input.node, visited);
+  });
+}
+
+bool consumes_flattened(const Model& model, const Layer& layer) {
+  std::set<const GraphNode*> visited;
+  return std::ranges::any_of(model.nodes(), [&](const auto& node) {
+    return node->layer.get() == &layer && !node->inputs.empty() &&
+           is_flattened(*node->inputs[0].node, visited);
+  });
 }
 
 // Returns the kernel [..., inputs, outputs] with the smallest magnitudes of
@@ -92,6 +124,9 @@ std::vector<LayerSparsity> sparsify(Model& model,
     } else if (inputs % options.pattern.of != 0) {
       entry.skipped = fmt::format("{} inputs per output are no multiple of {}",
                                   inputs, options.pattern.of);
+    } else if (consumes_flattened(model, *layer)) {
+      entry.skipped =
+          "its inputs are flattened images, which ONNX export reorders";
     }
     if (named && !entry.skipped.empty()) {
       throw ValueError("unsupported_model",

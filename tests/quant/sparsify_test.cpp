@@ -106,6 +106,19 @@ TEST(Sparsify, SurvivesFoldingAndQuantization) {
   expect_two_of_four(kernel(int8, "quant_body"));
 }
 
+// ONNX export reorders the inputs of "flat": the file would not match.
+TEST(Sparsify, SkipsFlattenedImages) {
+  const SymbolicTensor x = input({4, 4, 4}, "x");
+  SymbolicTensor y = Dropout({.rate = 0.5f})(Flatten()(x));
+  y = Dense({.units = 8, .name = "flat"})(y);
+  Model model(x, Dense({.units = 2, .name = "logits"})(y));
+  const auto report = sparsify(model);
+  EXPECT_FALSE(report[0].skipped.empty());
+  EXPECT_EQ(report[0].zeros, 0);
+  EXPECT_EQ(2 * report[1].zeros, report[1].size);
+  EXPECT_THROW(sparsify(model, {.layers = {"flat"}}), ValueError);
+}
+
 TEST(Sparsify, RejectsWithoutAChange) {
   Model model = sparse_candidate();
   for (const SparsityPattern pattern :
