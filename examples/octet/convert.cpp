@@ -1,5 +1,5 @@
-// octet convert; octet fold: convert that folds batch normalization; octet
-// sparsify: convert that prunes.
+// octet convert. octet fold also folds batch normalization, octet sparsify
+// also prunes.
 #include <charconv>
 #include <memory>
 #include <optional>
@@ -56,14 +56,14 @@ Examples:
 
 constexpr const char* kSparsifyNotes = R"(
 Sets the weights of least magnitude to 0 until at most N of M consecutive inputs
-of each output and kernel tap have a weight. TensorRT runs 2:4 on sparse Tensor
-Cores with trtexec --sparsity=enable. Pruning costs accuracy that training with
---preserve-zeros recovers.
+of each output and kernel tap have a weight other than 0. TensorRT runs 2:4 on
+sparse Tensor Cores with trtexec --sparsity=enable. Pruning costs accuracy that
+training with --preserve-zeros recovers.
 
 Examples:
   octet sparsify model.h5 -o sparse.h5
-  octet train sparse.h5 --data images --preserve-zeros -o tuned.h5
-  octet qat tuned.h5 --data images --preserve-zeros -o int8.onnx
+  octet train sparse.h5 --data photos/ --preserve-zeros -o tuned.h5
+  octet qat tuned.h5 --data photos/ --preserve-zeros -o int8.onnx
 )";
 
 struct ConvertOptions {
@@ -241,7 +241,7 @@ void add(CommandLine& program, const char* name, const char* title,
     o.pattern = "2:4";
     command
         .add("--pattern", o.pattern,
-             "largest number of weights other than 0 among M consecutive "
+             "pattern: at most N weights other than 0 among M consecutive "
              "inputs")
         .type("N:M")
         .show_default();

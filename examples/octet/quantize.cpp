@@ -389,7 +389,8 @@ void add_quantize(CommandLine& program) {
   const Option equalize = command.add_flag(
       "--equalize", o.equalize,
       "fold batch normalization and equalize channel ranges across layers "
-      "first (default: if it raises an output SQNR below 30 dB)");
+      "first (default: tried if the output SQNR is below 30 dB, and used if "
+      "that gains 3 dB)");
   Option(equalize).excludes(pipeline);
   Option(command.add_flag("--no-equalize", o.no_equalize,
                           "never equalize channel ranges"))

@@ -182,7 +182,7 @@ TEST_F(OctetQat, RejectsInvalidOptionsBeforeTraining) {
             (Failure{"invalid_value", "--policy"}));
 }
 
-// Counts from the weights of the written file.
+// The counts are of weights in the written file.
 TEST_F(OctetQat, PreservesTheZerosOfAPrunedModel) {
   ASSERT_EQ(run_octet("sparsify in.h5 -o sparse.h5").exit_code, 0);
   const CommandResult r =

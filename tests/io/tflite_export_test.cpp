@@ -220,8 +220,7 @@ TEST(TfliteExport, ChannelsOfZerosRemainZero) {
 TEST(TfliteExport, RangesOfZeroRemainZero) {
   const SymbolicTensor x = input({5}, "x");
   const Model model(x, Dense({.units = 4, .name = "a"})(x));
-  model.layers()[1]->parameter("kernel").variable.assign(
-      Tensor::zeros({5, 4}));
+  model.layers()[1]->parameter("kernel").variable.assign(Tensor::zeros({5, 4}));
   for (const int bits : {8, 16}) {
     Model int8 = quant::quantize_model(
         model, {.policy = quant::Policy::tflite, .activation = {.bits = bits}});
