@@ -216,11 +216,13 @@ void convert(ConvertOptions o) {
   print(o.json ? io::to_json(json) + "\n" : text);
 }
 
+// What a command changes beside the file format.
+enum class Change { none, fold, prune };
+
 // Adds a command with the options of convert. `output` names the argument, also
 // in job files.
 void add(CommandLine& program, const char* name, const char* title,
-         const char* output, const char* notes, bool folds,
-         bool prunes = false) {
+         const char* output, const char* notes, Change change) {
   const auto options = std::make_shared<ConvertOptions>();
   ConvertOptions& o = *options;
   Command command = program.add_command(name, title);
@@ -237,7 +239,7 @@ void add(CommandLine& program, const char* name, const char* title,
       "make activation ranges of a quantized ONNX file symmetric "
       "int8, without data; octet quantize --drop-quantizers calibrates "
       "them");
-  if (prunes) {
+  if (change == Change::prune) {
     o.pattern = "2:4";
     command
         .add("--pattern", o.pattern,
@@ -253,8 +255,8 @@ void add(CommandLine& program, const char* name, const char* title,
                     "(default: as in the source ONNX file, else nchw)");
   add_engine_options(command, o.engine, o.to);
   command.set_footer(notes);
-  command.when_chosen([options, folds] {
-    options->file.fold |= folds;
+  command.when_chosen([options, change] {
+    options->file.fold |= change == Change::fold;
     convert(*options);
   });
 }
@@ -264,17 +266,17 @@ void add(CommandLine& program, const char* name, const char* title,
 void add_convert(CommandLine& program) {
   add(program, "convert",
       "Convert a model to ONNX, TensorFlow Lite or an Octet file", "onnx",
-      kConvertNotes, false);
+      kConvertNotes, Change::none);
 }
 
 void add_fold(CommandLine& program) {
   add(program, "fold", "Fold batch normalization into the preceding layers",
-      "output", kFoldNotes, true);
+      "output", kFoldNotes, Change::fold);
 }
 
 void add_sparsify(CommandLine& program) {
   add(program, "sparsify", "Prune weights to N:M sparsity", "output",
-      kSparsifyNotes, false, true);
+      kSparsifyNotes, Change::prune);
 }
 
 }  // namespace octet::program

@@ -117,11 +117,16 @@ std::vector<std::string> find_hints(const Model& model, const Model& quantized,
                  "--method auto", trials);
     }
     if (!as.equalized) {
-      Model folded = quant::fold_batch_norm(model);
-      if (any_equalized(quant::equalize(folded))) {
-        try_option(model, folded, samples, as, "auto",
-                   method == "auto" ? "--equalize" : "--equalize --method auto",
-                   trials);
+      CalibrationChoice choice;
+      choice.checked = true;
+      const auto trial = calibrated_equalized(model, samples,
+                                              {.placement = as.placement,
+                                               .calibration = choice,
+                                               .few_bits = as.few_bits});
+      if (trial) {
+        trials.push_back(
+            {method == "auto" ? "--equalize" : "--equalize --method auto",
+             quant::compare_outputs(model, trial->model, samples)});
       }
     }
   }

@@ -155,8 +155,8 @@ Model run_pipeline(const Model& model, const Dataset& data,
   return std::move(result.model);
 }
 
-/// Whether equalization may replace a poor result: nothing that the options fix
-/// (scales, widths, layers by name) changes.
+/// Returns whether try_equalized() applies: to INT8 calibrated by the automatic
+/// choice of a method, unless an option decides about equalization.
 bool may_equalize(const QuantizeOptions& o) {
   return !o.equalize && !o.no_equalize && !o.pipeline && o.mean_bits == 0 &&
          o.calibration.method == "auto" &&
@@ -164,7 +164,7 @@ bool may_equalize(const QuantizeOptions& o) {
 }
 
 /// Replaces `int8` by the quantized equalized model if that has a higher output
-/// SQNR. Returns the result as text, empty if nothing was tried.
+/// SQNR. Returns the result as text, empty if `int8` is unchanged.
 std::string try_equalized(const Model& model, Model& int8, const Dataset& data,
                           const QuantizeOptions& o, bool few_bits,
                           Config& figures) {

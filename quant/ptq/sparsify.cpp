@@ -42,9 +42,9 @@ bool has_positions_and_channels(const Shape& shape) {
   return shape.rank() > 2 && positions != 1 && shape[-1] != 1;
 }
 
-// Whether a vector contains flattened positions and channels. ONNX export
-// stores them with channels first, so that consecutive inputs of a Dense layer
-// are not consecutive in the file.
+// Returns whether a vector is a flattened image. ONNX export stores it with
+// channels first, so that consecutive inputs of a Dense layer are not
+// consecutive in the file.
 bool is_flattened(const GraphNode& node, std::set<const GraphNode*>& visited) {
   if (node.inputs.empty() || node.shape.rank() != 2 ||
       !visited.insert(&node).second || node.facts().role == LayerRole::linear) {

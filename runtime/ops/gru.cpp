@@ -16,12 +16,12 @@ struct GruCell {
   SequenceSizes s;
   RecurrentOptions o;
   Tensor bias;  // [3*units], or empty
-  // Packed columns of the kernel: with reset_after all, else those of z and r,
-  // and those of g.
+  // Packed columns of the kernel: all gates with reset_after, else z and r; the
+  // candidate g separately.
   Tensor panels, candidate_panels;
 };
 
-// Values of all steps that the gradient needs; empty in inference.
+// Values of all steps for the gradient.
 struct GruSteps {
   Tensor gates;  // [n,t,3*units]: z, r, g after their functions
   Tensor inner;  // [n,t,units]: ug with reset_after, else r * h
@@ -185,7 +185,7 @@ GruGradients gru_gradients(const SequenceSizes& s, const RecurrentOptions& o,
   return {dx, du};
 }
 
-// Columns of g from products with r * h, the others with h.
+// The states multiply the columns of z and r, and r * h those of g.
 Tensor gru_kernel_gradient(const SequenceSizes& s, const Tensor& y,
                            const GruSteps& saved, const GruGradients& g) {
   const Tensor before = states_before(y, s);

@@ -9,7 +9,7 @@
 namespace octet {
 namespace {
 
-// Values of all steps that the gradient needs; empty in inference.
+// Values of all steps for the gradient.
 struct LstmSteps {
   Tensor gates;  // [n,t,4*units]: i, f, g, o after their functions
   Tensor cells;  // [n,t,units]
@@ -59,7 +59,7 @@ void run_lstm(const SequenceSizes& s, const RecurrentOptions& o,
   });
 }
 
-// The gradient of x.
+// Returns the gradient with respect to x.
 Tensor lstm_gradient(const SequenceSizes& s, const RecurrentOptions& o,
                      const Tensor& kernel, const LstmSteps& saved,
                      const Tensor& dy) {

@@ -177,9 +177,10 @@ struct LayerRounding {
 /// quantized and rounded. No layer is worse than with nearest rounding. Weights
 /// become scale * q, weights of 0 stay 0; scales are unchanged. Supports Dense,
 /// Conv1D, Conv2D (with groups) and their depthwise forms. Other layers and
-/// shared weights are rounded to nearest. Throws: ValueError for an
-/// uncalibrated model, live weight scales (which would follow the rounded
-/// weights), and NaN or infinity. Source: Frantar et al., arXiv 2210.17323.
+/// shared weights are rounded to nearest.
+/// Throws: ValueError for an uncalibrated model, live weight scales (which
+/// would follow the rounded weights), and NaN or infinity.
+/// Source: Frantar et al., arXiv 2210.17323.
 std::vector<LayerRounding> round_weights(
     Model& model, const Dataset& data, const PostTrainingOptions& options = {});
 

@@ -264,8 +264,7 @@ class PrunedKernels {
   /// of their weights: shares before and after, in total and by layer. Empty if
   /// there are none.
   std::string filled(const Model& model) const;
-  /// Sets the stored positions to exactly 0 in `model` (the model itself,
-  /// later, or its counterpart).
+  /// Sets the stored positions of the same or a counterpart model to exactly 0.
   void clear_in(const Model& model) const;
   /// Logs filled() as a warning with `subject` and a fix.
   void warn_if_filled(std::string_view subject, const Model& model) const;
