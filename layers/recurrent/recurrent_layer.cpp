@@ -1,6 +1,9 @@
 #include "recurrent/recurrent_layer.h"
 
+#include <algorithm>
 #include <limits>
+#include <optional>
+#include <string_view>
 
 #include <octet/runtime/error.h>
 
@@ -9,21 +12,21 @@ namespace {
 
 struct NamedCellFunction {
   std::string_view name;
-  CellFunction function;
-  // Of the ONNX operators; alpha and beta if the operator has them.
+  // Name for the ONNX operators; alpha and beta if the function has them.
   const char* onnx;
+  CellFunction function;
   std::optional<float> alpha = {};
   float beta = 0;
 };
 
 constexpr NamedCellFunction kCellFunctions[] = {
-    {"hard_sigmoid", CellFunction::hard_sigmoid, "HardSigmoid", 1.0f / 6, 0.5f},
-    {"hard_sigmoid_v2", CellFunction::hard_sigmoid_v2, "HardSigmoid", 0.2f,
+    {"hard_sigmoid", "HardSigmoid", CellFunction::hard_sigmoid, 1.0f / 6, 0.5f},
+    {"hard_sigmoid_v2", "HardSigmoid", CellFunction::hard_sigmoid_v2, 0.2f,
      0.5f},
-    {"linear", CellFunction::linear, "Affine", 1.0f, 0.0f},
-    {"relu", CellFunction::relu, "Relu"},
-    {"sigmoid", CellFunction::sigmoid, "Sigmoid"},
-    {"tanh", CellFunction::tanh, "Tanh"},
+    {"linear", "Affine", CellFunction::linear, 1.0f, 0.0f},
+    {"relu", "Relu", CellFunction::relu},
+    {"sigmoid", "Sigmoid", CellFunction::sigmoid},
+    {"tanh", "Tanh", CellFunction::tanh},
 };
 
 // Reorders the gates along the last axis.

@@ -216,11 +216,11 @@ Variable gru(const Variable& x, const Variable& kernel, const Variable& bias,
     throw ValueError("invalid_value", "gru",
                      "the bias must be empty without reset_after");
   }
-  const Tensor weight = kernel.value();
+  const Tensor& weight = kernel.value();
   const GruCell cell =
       gru_cell(s, options, weight, bias ? bias.value() : Tensor());
   const Shape shape = x.shape().with(-1, s.units);
-  const Variable traced = inference::offer([&] {
+  Variable traced = inference::offer([&] {
     GruCell own = cell;
     if (bias) own.bias = own.bias.clone();
     return inference::TracedOp{

@@ -121,10 +121,10 @@ Variable lstm(const Variable& x, const Variable& kernel,
               const RecurrentOptions& options) {
   const SequenceSizes s =
       sequence_sizes("lstm", x.shape(), kernel.shape(), 4, options.backwards);
-  const Tensor weight = kernel.value();
+  const Tensor& weight = kernel.value();
   const Tensor panels = pack_columns(weight, 0, s.width());
   const Shape shape = x.shape().with(-1, s.units);
-  const Variable traced = inference::offer([&] {
+  Variable traced = inference::offer([&] {
     return inference::TracedOp{
         .op = "lstm",
         .inputs = {x},

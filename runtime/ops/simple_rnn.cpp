@@ -71,9 +71,9 @@ Variable simple_rnn(const Variable& x, const Variable& kernel,
   const SequenceSizes s = sequence_sizes("simple_rnn", x.shape(),
                                          kernel.shape(), 1, options.backwards);
   const CellFunction f = options.activation;
-  const Tensor weight = kernel.value();
+  const Tensor& weight = kernel.value();
   const Tensor panels = pack_columns(weight, 0, s.units);
-  const Variable traced = inference::offer([&] {
+  Variable traced = inference::offer([&] {
     return inference::TracedOp{
         .op = "simple_rnn",
         .inputs = {x},

@@ -18,7 +18,8 @@ class DeadlineCheck {
   /// Announces work, in elements or multiply-adds, before it is done.
   /// Throws: FormatError after the deadline.
   void add(int64_t work) {
-    if ((since_look_ += work) < kOften) return;
+    since_look_ += work;
+    if (since_look_ < kOften) return;
     since_look_ = 0;
     context_.check_time();
   }
