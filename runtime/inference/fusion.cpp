@@ -25,6 +25,25 @@ Expression expression_of(const Term& term, const Shape& shape) {
   return e;
 }
 
+// Replaces neighboring slices that make up a value.
+void join_slices(const LoweredGraph& graph, std::vector<int>& parts) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const int whole = at(graph.values, parts[i]).slice.of;
+    if (whole < 0) continue;
+    int64_t channel = 0;
+    size_t end = i;
+    for (; end < parts.size(); ++end) {
+      const LoweredValue& part = at(graph.values, parts[end]);
+      if (part.slice.of != whole || part.slice.first != channel) break;
+      channel += part.shape[-1];
+    }
+    if (channel != at(graph.values, whole).shape[-1]) continue;
+    const auto first = parts.begin() + static_cast<std::ptrdiff_t>(i);
+    parts.erase(first + 1, parts.begin() + static_cast<std::ptrdiff_t>(end));
+    parts[i] = whole;
+  }
+}
+
 }  // namespace
 
 LoweredGraph Fusion::run() {
@@ -106,15 +125,25 @@ Expression Fusion::expression_of(uint64_t id) const {
 int Fusion::value_of(const Expression& e) {
   const int first = value_of(e.first.source);
   if (e.plain()) return first;
-  if (!e.second && !e.first.scaled() && !e.clipped()) {  // Q alone
-    const LoweredValue& v = at(graph_.values, first);
-    if (!v.qparams.empty() && same_qparams(v.qparams, e.qparams)) return first;
-    if (v.pointwise >= 0 && v.qparams.empty()) {
-      return graph_.evaluation(v.pointwise, e.shape, e.qparams);
-    }
+  if (!e.second && !e.first.scaled() && !e.clipped()) {
+    return quantized(first, e.qparams);
   }
   const int second = e.second ? value_of(e.second->source) : -1;
   return graph_.evaluation(add_pointwise(e, first, second), e.shape, e.qparams);
+}
+
+// Channels of Q(x) are Q of the channels.
+int Fusion::quantized(int value, const QuantParams& qparams) {
+  const LoweredValue v = at(graph_.values, value);
+  if (same_qparams(v.qparams, qparams)) return value;
+  const bool expression = v.pointwise >= 0 && v.qparams.empty();
+  const int result = graph_.evaluation(
+      expression ? v.pointwise : graph_.plain(value), v.shape, qparams);
+  if (v.slice.of >= 0 && qparams.scale.size() == 1) {
+    const int whole = quantized(v.slice.of, qparams);
+    at(graph_.values, result).slice = {whole, v.slice.first};
+  }
+  return result;
 }
 
 int Fusion::add_pointwise(const Expression& given, int first, int second) {
@@ -182,12 +211,11 @@ Fusion::Padded Fusion::padded_input(uint64_t id) {
   if (found == padded_.end()) return {value_of(e), {}};
   const auto& [base, pads] = found->second;
   if (e.qparams.empty()) return {base, pads};
-  const LoweredValue v = at(graph_.values, base);
+  const QuantParams of_base = at(graph_.values, base).qparams;
+  const bool known = of_base.empty() || same_qparams(of_base, e.qparams);
   const bool holds_zero = e.qparams.low <= 0 && e.qparams.high >= 0;
-  if (holds_zero && same_qparams(v.qparams, e.qparams)) return {base, pads};
-  if (!v.qparams.empty() || !holds_zero) return {value_of(e), {}};
-  const int pointwise = v.pointwise < 0 ? graph_.plain(base) : v.pointwise;
-  return {graph_.evaluation(pointwise, v.shape, e.qparams), pads};
+  if (!known || !holds_zero) return {value_of(e), {}};
+  return {quantized(base, e.qparams), pads};
 }
 
 int Fusion::linear(const TraceNode& node) {
@@ -228,7 +256,17 @@ int Fusion::concatenation(const TraceNode& node) {
     v.call = std::max(v.call, graph_.after(part));
     v.parts.push_back(part);
   }
+  join_slices(graph_, v.parts);
   return add_value(std::move(v));
+}
+
+// Consumers of windows read the channels where they are; others read a copy.
+int Fusion::slice(const TraceNode& node) {
+  const int value = unfused(node);
+  if (const auto* s = std::get_if<ChannelSlice>(&node.attributes)) {
+    at(graph_.values, value).slice = {value_of(node.inputs[0]), s->first};
+  }
+  return value;
 }
 
 int Fusion::zero_padding(const TraceNode& node) {

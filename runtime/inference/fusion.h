@@ -27,6 +27,7 @@ class Fusion {
   int product(const TraceNode& node);
   int max_pool(const TraceNode& node);
   int resize(const TraceNode& node);
+  int slice(const TraceNode& node);
   int zero_padding(const TraceNode& node);
   int reshape(const TraceNode& node);
   /// An op without fusion: runs its `forward`, or calls its layer.
@@ -41,6 +42,7 @@ class Fusion {
 
   int value_of(uint64_t id) const { return values_.at(id); }
   int value_of(const autograd::Expression& e);
+  int quantized(int value, const QuantParams& qparams);
   autograd::Expression expression_of(uint64_t id) const;
   Padded padded_input(uint64_t id);
   int add_value(LoweredValue value);

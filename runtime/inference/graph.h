@@ -40,6 +40,12 @@ struct Pointwise {
   bool expression_only() const { return !function && multiplier < 0; }
 };
 
+/// Some channels of a value, from `first` on.
+struct Channels {
+  int of = -1;  // value, or -1
+  int64_t first = 0;
+};
+
 /// A tensor, a pointwise expression, or a concatenation, quantized or not.
 struct LoweredValue {
   Shape shape;         // [1, ...]
@@ -51,6 +57,7 @@ struct LoweredValue {
   QuantParams qparams;
   Tensor constant = {};
   std::vector<int> parts = {};  // values that it concatenates along channels
+  Channels slice = {};  // equal channels, whose storage kernels can read
 };
 
 /// Max pooling or enlargement, possibly of quantized values.

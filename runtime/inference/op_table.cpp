@@ -46,6 +46,7 @@ constexpr std::array kRows{
     OpRow{"pad2d", &Fusion::zero_padding},
     OpRow{"reshape", &Fusion::reshape},
     OpRow{"resize2d", &Fusion::resize},
+    OpRow{"slice", &Fusion::slice},
     OpRow{"upsample2d", &Fusion::resize},
 };
 

@@ -1,10 +1,11 @@
 // First part of the planner: selects buffers and their formats.
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <ranges>
 #include <tuple>
 #include <vector>
+
+#include <octet/runtime/detail/portable_program.h>
 
 #include "lookup.h"
 #include "passes.h"
@@ -23,11 +24,7 @@ Program::Plan Planner::run() {
   } while (unfuse() || share_tensors());
   skip_pixels();
   for (Storage& s : plan_.storages) {
-    if (s.slice_of < 0) {  // otherwise after the storage that contains it
-      s.lay_out();
-    } else {
-      s.lay_out_in(at(plan_.storages, s.slice_of));
-    }
+    if (s.slice_of < 0) s.lay_out();
     const LoweredValue& v = at(graph_.values, s.value);
     s.constant = v.constant;
     if (v.alias >= 0 && s.tensor) {
@@ -35,6 +32,9 @@ Program::Plan Planner::run() {
     }
   }
   pad_pixel_strides();
+  for (Storage& s : plan_.storages) {  // after the storages that contain them
+    if (s.slice_of >= 0) s.lay_out_in(at(plan_.storages, s.slice_of));
+  }
   emit();
   return std::move(plan_);
 }
@@ -57,8 +57,9 @@ void Planner::find_code_forms() {
     std::vector<int> stored{call.inputs[0]};
     for (size_t k = 0; k < stored.size(); ++k) {
       code_forms_.emplace(stored[k], form);
-      const std::vector<int>& parts = at(graph_.values, stored[k]).parts;
-      stored.insert(stored.end(), parts.begin(), parts.end());
+      const LoweredValue& v = at(graph_.values, stored[k]);
+      stored.insert(stored.end(), v.parts.begin(), v.parts.end());
+      if (v.slice.of >= 0) stored.push_back(v.slice.of);
     }
   }
   // Pooling keeps the format.
@@ -96,7 +97,7 @@ void Planner::collect() {
     const Call& call = graph_.calls[i];
     std::vector<int> reads;
     for (const int input : call.inputs) {
-      if (!read_[i]) continue;
+      if (!read_[i] || is_slice(call)) continue;
       if (call.pool) {
         reads.push_back(
             require_buffer(input, code_form_of(call.output), call.pads, false));
@@ -112,7 +113,7 @@ void Planner::collect() {
       reads.push_back(require_buffer(x, floats_of(x), {}, true));
     }
     reads_.push_back(std::move(reads));
-    if (!call.linear && !call.pool && read_[i]) {
+    if (!call.linear && !call.pool && read_[i] && !is_slice(call)) {
       (void)require_buffer(call.output, StorageFormat::values, {}, true);
     }
   }
@@ -129,6 +130,19 @@ void Planner::collect() {
                            std::ranges::find(plan_.outputs, storage) ==
                                plan_.outputs.end());
     plan_.outputs.push_back(storage);
+  }
+  collect_slices();
+}
+
+void Planner::collect_slices() {
+  for (size_t i = graph_.calls.size(); i-- > 0;) {
+    const Call& call = graph_.calls[i];
+    if (!read_[i] || !is_slice(call)) continue;
+    const int output = find_buffer(call.output, StorageFormat::values, true);
+    read_[i] = output >= 0;
+    if (!read_[i]) continue;
+    const int x = call.inputs[0];
+    reads_[i] = {require_buffer(x, floats_of(x), {}, true)};
   }
 }
 
@@ -159,23 +173,62 @@ int Planner::reuse(const BufferRequest& request) {
   if (request.slice_of >= 0) return -1;
   const int found = find_buffer(request.value, request.form, request.tensor);
   if (found < 0) return -1;
-  Pads& widest = at(plan_.storages, found).pads;
-  widest.top = std::max(widest.top, request.pads.top);
-  widest.bottom = std::max(widest.bottom, request.pads.bottom);
-  widest.left = std::max(widest.left, request.pads.left);
-  widest.right = std::max(widest.right, request.pads.right);
+  const Storage& whole = at(plan_.storages, whole_of(plan_.storages, found));
+  if (whole.tensor && request.pads != Pads{}) return -1;  // of a slice
+  for (int i = found; i >= 0; i = at(plan_.storages, i).slice_of) {
+    Pads& widest = at(plan_.storages, i).pads;
+    widest.top = std::max(widest.top, request.pads.top);
+    widest.bottom = std::max(widest.bottom, request.pads.bottom);
+    widest.left = std::max(widest.left, request.pads.left);
+    widest.right = std::max(widest.right, request.pads.right);
+  }
   return found;
+}
+
+bool Planner::reads_slice(const BufferRequest& request) const {
+  const LoweredValue& v = at(graph_.values, request.value);
+  const bool packed = request.form == StorageFormat::bytes ||
+                      request.form == StorageFormat::shorts;
+  const int64_t word =
+      packed ? kernels::table().codes_in(request.form).codes_per_word : 1;
+  // A recorded program has no such storages.
+  return v.slice.of >= 0 && !request.tensor && request.slice_of < 0 &&
+         v.slice.first % word == 0 && v.shape[-1] % word == 0 &&
+         detail::active_recorder() == nullptr;
+}
+
+int Planner::store_slice(const BufferRequest& request) {
+  const LoweredValue v = at(graph_.values, request.value);
+  const StorageFormat form = request.form == StorageFormat::values
+                                 ? floats_of(v.slice.of)
+                                 : request.form;
+  const int whole = require_buffer(v.slice.of, form, request.pads, false);
+  const Storage& s = at(plan_.storages, whole);
+  plan_.storages.push_back({.value = request.value,
+                            .form = request.form,
+                            .pads = request.pads,
+                            .slice_of = whole,
+                            .channel = v.slice.first,
+                            .zero_byte = s.zero_byte,
+                            .int8 = s.int8,
+                            .qparams = v.qparams,
+                            .shape = v.shape});
+  const int storage = static_cast<int>(plan_.storages.size()) - 1;
+  found_.emplace(std::tuple(request.value, request.form, false), storage);
+  return storage;
 }
 
 int Planner::store(BufferRequest request, std::vector<BufferRequest>& open) {
   const LoweredValue v = at(graph_.values, request.value);
   const bool slice = request.slice_of >= 0;
   const bool whole = v.pointwise < 0 && !v.sums;  // input or call output
-  if (whole && !slice && request.form == StorageFormat::values &&
+  const bool sliced = reads_slice(request);
+  if (whole && !slice && !sliced && request.form == StorageFormat::values &&
       request.pads == Pads{}) {
     request.tensor = true;
   }
   if (const int found = reuse(request); found >= 0) return found;
+  if (sliced) return store_slice(request);
   const kernels::Table& table = kernels::table();
   const int storage = static_cast<int>(plan_.storages.size());
   if (!slice) {
@@ -295,60 +348,6 @@ bool Planner::share_tensors() {
 std::vector<int> Planner::followers(const Call& call) const {
   const auto found = followers_.find(call.output);
   return found == followers_.end() ? std::vector<int>() : found->second;
-}
-
-void Planner::skip_pixels() {
-  // Stride of the consumed pixels of each storage; 0: none so far.
-  std::vector<Size2> read(plan_.storages.size(), {0, 0});
-  const auto add = [](Size2& all, const Size2& more) {
-    all = {std::gcd(all.h, more.h), std::gcd(all.w, more.w)};
-  };
-  for (size_t i = 0; i < plan_.storages.size(); ++i) {
-    const Storage& s = plan_.storages[i];
-    if (s.tensor || s.slice_of >= 0) read[i] = {1, 1};
-  }
-  for (auto& [output, step] : tables_) {
-    const int x = table_inputs_.at(output);
-    step.x = find_buffer(x, code_form_of(x), false);
-    step.output = output;
-    at(read, step.x) = {1, 1};
-  }
-  for (size_t i = graph_.calls.size(); i-- > 0;) {
-    const Call& call = graph_.calls[i];
-    if (!call.linear) {
-      for (const int storage : reads_[i]) at(read, storage) = {1, 1};
-      continue;
-    }
-    const LinearKernels& kernels = *call.linear->kernels;
-    const auto sampling = kernels.sampling();
-    const bool pixels = sampling && sampling->pixels && call.pads == Pads{} &&
-                        kernels.padding() == Pads{};
-    for (const int follower : followers(call)) {
-      Size2 every{0, 0};  // over all outputs of the step
-      for (const int output : at(outputs_, follower)) {
-        add(every, at(read, output));
-      }
-      if (!sampling || every.h == 0) every = {1, 1};
-      for (const int output : at(outputs_, follower)) {
-        at(plan_.storages, output).every = every;
-      }
-      const int other = at(others_, follower);
-      if (other >= 0) add(at(read, other), every);
-      add(at(read, reads_[i][0]), pixels ? Size2{every.h * sampling->strides.h,
-                                                 every.w * sampling->strides.w}
-                                         : Size2{1, 1});
-    }
-  }
-}
-
-void Planner::pad_pixel_strides() {
-  for (const auto& [sums, list] : followers_) {
-    for (const int i : list) {
-      for (const int output : at(outputs_, i)) {
-        at(plan_.storages, output).pad_pixel_strides();
-      }
-    }
-  }
 }
 
 Program::Plan lay_out(LoweredGraph graph) {

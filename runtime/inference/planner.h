@@ -45,6 +45,15 @@ class Planner {
   int store(BufferRequest request, std::vector<BufferRequest>& open);
   // Returns an existing storage that serves the request, or -1.
   int reuse(const BufferRequest& request);
+  // Whether the request is served by part of another storage.
+  bool reads_slice(const BufferRequest& request) const;
+  // Returns a storage that is part of that of `slice.of`.
+  int store_slice(const BufferRequest& request);
+  bool is_slice(const Call& call) const {
+    return at(graph_.values, call.output).slice.of >= 0;
+  }
+  // Plans the slices that are read as tensors.
+  void collect_slices();
   // Appends a request for the quantized input of an expression that a table
   // replaces. Returns whether it does.
   bool request_table(const Pointwise& p, int storage,

@@ -28,6 +28,7 @@ class Run {
   const Tensor& tensor(int id) {
     const Storage& s = storage(id);
     Tensor& t = bound(id);
+    if (s.slice_of >= 0) (void)tensor(s.slice_of);
     if (t.empty() && s.alias >= 0) {
       t = tensor(s.alias).reshaped(s.shape.with(0, n_));
     }

@@ -73,6 +73,11 @@ struct ScaleShift {
   float scale, shift;
 };
 
+/// Contiguous channels of a value.
+struct ChannelSlice {
+  int64_t first;
+};
+
 /// Copies of pixels: the source of each output row and column.
 struct NearestPixels {
   std::vector<int64_t> rows, cols;
@@ -92,7 +97,7 @@ using Attributes =
     std::variant<std::monostate, autograd::Expression, LinearCall,
                  kernels::Activation, kernels::MaxPool, NearestPixels, Pads,
                  LayerCall, MatrixProduct, AxisOrder, SoftmaxAxis, ScaleShift,
-                 AveragePool, ImageSum,
+                 ChannelSlice, AveragePool, ImageSum,
                  Tensor>;  // of a constant
 
 /// An operand of an op without its values.

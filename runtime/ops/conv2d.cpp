@@ -23,7 +23,7 @@ class Conv2DKernels final : public LinearKernels {
         s(g),
         words(g, codes),
         value_windows(windows_of(g, g.padded_width() * g.c, g.c)),
-        code_windows(words.windows_of(g, words.row)) {}
+        code_windows(words.windows_of(g, words.row, words.pixel)) {}
 
   std::vector<Tensor> pack(const Tensor& weight) const override {
     return {pack_panels(weight, s.groups)};
@@ -69,7 +69,7 @@ class Conv2DKernels final : public LinearKernels {
   }
   Pads padding() const override { return s.padding; }
   WindowStrides windows(int64_t row, int64_t pixel, bool codes) const override {
-    return codes ? words.windows_of(s, row) : windows_of(s, row, pixel);
+    return codes ? words.windows_of(s, row, pixel) : windows_of(s, row, pixel);
   }
   std::optional<Sampling> sampling() const override {
     return Sampling{s.strides, s.kh == 1 && s.kw == 1};

@@ -65,20 +65,33 @@ Tensor pack_panels(const Tensor& weight, int64_t groups) {
   return panels;
 }
 
-WindowStrides windows_of(const ConvolutionGeometry& s, int64_t row,
-                         int64_t pixel) {
-  WindowStrides result{{}, s.steps, s.strides.w * pixel, s.strides.h * row};
+namespace {
+
+// Of an image whose pixels have `c` elements, `group_c` of each group.
+WindowStrides window_strides(const ConvolutionGeometry& s, int64_t row,
+                             int64_t pixel, int64_t c, int64_t group_c) {
+  WindowStrides result{{},
+                       s.steps / s.group_c() * group_c,
+                       s.strides.w * pixel,
+                       s.strides.h * row};
   // Pixels of a window's row form a run only if they are adjacent in memory.
-  const bool runs = pixel == s.c || s.steps == s.group_c();
-  if (!runs) result.steps = s.group_c();
+  const bool runs = pixel == c || result.steps == group_c;
+  if (!runs) result.steps = group_c;
+  const int64_t taps = result.steps / group_c;
   for (int64_t i = 0; i < s.kh; ++i) {
-    const int64_t taps = result.steps / s.group_c();
     for (int64_t j = 0; j < s.kw; j += taps) {
       result.segments.push_back(i * s.dilation.h * row +
                                 j * s.dilation.w * pixel);
     }
   }
   return result;
+}
+
+}  // namespace
+
+WindowStrides windows_of(const ConvolutionGeometry& s, int64_t row,
+                         int64_t pixel) {
+  return window_strides(s, row, pixel, s.c, s.group_c());
 }
 
 CodeGeometry::CodeGeometry(const ConvolutionGeometry& s,
@@ -91,14 +104,10 @@ CodeGeometry::CodeGeometry(const ConvolutionGeometry& s,
 }
 
 WindowStrides CodeGeometry::windows_of(const ConvolutionGeometry& s,
-                                       int64_t words_a_row) const {
-  const int64_t group_words = table.words(s.group_c());
-  WindowStrides result = octet::windows_of(s, words_a_row / pixel * s.c, s.c);
-  result.steps = s.steps / s.group_c() * group_words;
-  result.pixel = s.strides.w * pixel;
-  result.line = s.strides.h * words_a_row;
-  for (int64_t& segment : result.segments) segment = segment / s.c * pixel;
-  return result;
+                                       int64_t words_a_row,
+                                       int64_t words_a_pixel) const {
+  return window_strides(s, words_a_row, words_a_pixel, pixel,
+                        table.words(s.group_c()));
 }
 
 std::vector<Tensor> pack_code_panels(const kernels::CodeTable& table,

@@ -29,8 +29,8 @@ WindowStrides windows_of(const ConvolutionGeometry& s, int64_t row,
 /// Layout of a convolution on packed quantized values.
 struct CodeGeometry {
   CodeGeometry(const ConvolutionGeometry& s, const kernels::CodeTable& codes);
-  WindowStrides windows_of(const ConvolutionGeometry& s,
-                           int64_t words_a_row) const;
+  WindowStrides windows_of(const ConvolutionGeometry& s, int64_t words_a_row,
+                           int64_t words_a_pixel) const;
 
   const kernels::CodeTable& table;
   bool possible;       // groups fill whole words

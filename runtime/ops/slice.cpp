@@ -75,10 +75,15 @@ Variable slice(const Variable& x, int axis, int64_t first, int64_t count,
   const Shape shape = from.with(axis, count);
   const Entries entries{axis, first, count, step};
   const Variable traced = inference::offer([&] {
+    inference::Attributes attributes;
+    if (axis > 0 && axis == from.rank() - 1 && step == 1) {
+      attributes = inference::ChannelSlice{first};
+    }
     return inference::TracedOp{
         .op = "slice",
         .inputs = {x},
         .shape = shape,
+        .attributes = attributes,
         .forward = [entries](std::span<const Tensor> in,
                              Tensor& y) { slice_into(in[0], entries, y); },
         .across_samples = axis == 0};
