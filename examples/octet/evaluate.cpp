@@ -19,6 +19,7 @@
 #include "class_order.h"
 #include "commands.h"
 #include "data_options.h"
+#include "evaluate_detector.h"
 #include "loss_options.h"
 #include "read_model.h"
 
@@ -31,6 +32,16 @@ Examples:
   octet evaluate resnet18.onnx --data photos/ --preprocess torch --crop 256
   octet evaluate model.keras --data photos/ --class-names cat,dog,bird
   octet evaluate int8.onnx --data /usr/share/datasets/fashion-mnist --json
+  octet evaluate yolov8n.onnx --task detection --data coco8/images/val \
+      --class-names coco8.yaml
+  octet evaluate int8.onnx --task detection --data val2017/ \
+      --labels instances_val2017.json
+
+Detection:
+  --data is a folder of images. Labels are in YOLO's folder "labels" beside the
+  folder "images", in a folder of --labels, or in a COCO file, --labels X.json.
+  The model's first output lists boxes as YOLO does. Images are letterboxed,
+  unless the model file or --resize says otherwise.
 )";
 
 struct EvaluateOptions {
@@ -41,6 +52,10 @@ struct EvaluateOptions {
   int64_t batch = 256;
   bool confusion = false;
   bool json = false;
+  std::string task = "classification";
+  std::string head;
+  double score = 0.001;
+  double overlap = 0.7;
 };
 
 enum class Part { automatic, train, test };
@@ -118,7 +133,27 @@ void warn_of_guessing(const EvaluateOptions& o, const Model& model,
                   percent(result.accuracy), classes));
 }
 
+enum class Task { classification, detection };
+
 void evaluate(const EvaluateOptions& o) {
+  const Task task = choice<Task, 2>("--task", o.task,
+                                    {{{"classification", Task::classification},
+                                      {"detection", Task::detection}}});
+  if (task == Task::detection) {
+    if (o.confusion || !o.loss.empty() || o.part != "auto") {
+      throw ValueError("conflicting_options", "--confusion, --loss, --part",
+                       "do not apply to --task detection");
+    }
+    return evaluate_detector({.model = o.model,
+                              .data = o.data,
+                              .head = o.head,
+                              .score = o.score,
+                              .overlap = o.overlap,
+                              .json = o.json});
+  }
+  if (!o.head.empty()) {
+    throw ValueError("conflicting_options", "--head", "needs --task detection");
+  }
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
   const DataTarget target = target_of(model, o.model);
@@ -165,6 +200,20 @@ void add_evaluate(CommandLine& program) {
   command.begin_group("Evaluation");
   add_loss_option(command, o.loss);
   command.add("--batch", o.batch, 1, 1 << 20, "batch size").show_default();
+  command.add("--task", o.task, "what the model predicts")
+      .type("classification|detection")
+      .show_default();
+  command
+      .add("--head", o.head,
+           "detection: output of the network (default: by its shape)")
+      .type("yolov8|yolov5|end2end");
+  command.add("--score", o.score, 0.0, 1.0, "detection: lowest score of a box")
+      .show_default();
+  command
+      .add("--overlap", o.overlap, 0.0, 1.0,
+           "detection: intersection over union above which the lower of two "
+           "boxes is dropped")
+      .show_default();
   command.add_flag("--confusion", o.confusion,
                    "count samples by class and prediction");
   command.begin_group("Output");

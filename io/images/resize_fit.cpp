@@ -20,13 +20,18 @@ struct Geometry {
   Range rows, columns;
 };
 
-/// Returns the largest centered part with the aspect ratio of `size`.
+/// Returns the size of the largest part with the aspect ratio of `size`.
 /// Source: keras/src/utils/image_utils.py, smart_resize.
+Size2 crop_size(Size2 image, Size2 size) {
+  return {std::clamp<int64_t>(image.w * size.h / size.w, 1, image.h),
+          std::clamp<int64_t>(image.h * size.w / size.h, 1, image.w)};
+}
+
+/// Returns the centered part of crop_size().
 Tensor cropped_to(const Tensor& image, Size2 size) {
   const Shape& shape = image.shape();
   const int64_t h = shape[0], w = shape[1];
-  const int64_t crop_h = std::clamp<int64_t>(w * size.h / size.w, 1, h);
-  const int64_t crop_w = std::clamp<int64_t>(h * size.w / size.h, 1, w);
+  const auto [crop_h, crop_w] = crop_size({h, w}, size);
   const int64_t top = (h - crop_h) / 2, left = (w - crop_w) / 2;
   const int64_t c = shape.size() / (h * w);
   Tensor part(shape.with(0, crop_h).with(1, crop_w), DType::u8);
@@ -80,17 +85,24 @@ Geometry geometry_of(Size2 image, Size2 size, const Resize& resize) {
   return {size, {0, size.h}, {0, size.w}};
 }
 
+double ratio(int64_t to, int64_t from) {
+  return static_cast<double>(to) / static_cast<double>(from);
+}
+
+/// Returns the size of an image inside a letterbox.
 /// Source: ultralytics/data/augment.py, LetterBox.
-Tensor letterbox(const Tensor& image, Size2 size, const Resize& resize) {
-  const Shape& shape = image.shape();
-  const double ratio =
-      std::min(static_cast<double>(size.h) / static_cast<double>(shape[0]),
-               static_cast<double>(size.w) / static_cast<double>(shape[1]));
+Size2 inner_size(Size2 image, Size2 size) {
+  const double scale = std::min(ratio(size.h, image.h), ratio(size.w, image.w));
   const auto scaled = [&](int64_t side, int64_t most) {
-    return std::clamp<int64_t>(std::llrint(static_cast<double>(side) * ratio),
+    return std::clamp<int64_t>(std::llrint(static_cast<double>(side) * scale),
                                1, most);
   };
-  const Size2 inner = {scaled(shape[0], size.h), scaled(shape[1], size.w)};
+  return {scaled(image.h, size.h), scaled(image.w, size.w)};
+}
+
+Tensor letterbox(const Tensor& image, Size2 size, const Resize& resize) {
+  const Shape& shape = image.shape();
+  const Size2 inner = inner_size({shape[0], shape[1]}, size);
   const Tensor part =
       resize_part(image, inner, {0, inner.h}, {0, inner.w}, resize.filter);
   const int64_t c = shape[2];
@@ -143,6 +155,35 @@ Tensor resize_image(const Tensor& image, Size2 size, const Resize& resize) {
   const Geometry g =
       geometry_of({part.shape()[0], part.shape()[1]}, size, resize);
   return resize_part(part, g.whole, g.rows, g.columns, resize.filter);
+}
+
+ImagePlacement image_placement(Size2 image, Size2 size, const Resize& resize) {
+  if (image.h < 1 || image.w < 1 || size.h < 1 || size.w < 1) {
+    throw ValueError("out_of_range", "image_placement",
+                     fmt::format("sizes must be >= 1, got {}x{} and {}x{}",
+                                 image.h, image.w, size.h, size.w));
+  }
+  check_resize("resize", size, resize);
+  if (resize.fit == ImageFit::pad) {
+    const Size2 inner = inner_size(image, size);
+    return {.left = static_cast<double>((size.w - inner.w) / 2),
+            .top = static_cast<double>((size.h - inner.h) / 2),
+            .scale_x = ratio(inner.w, image.w),
+            .scale_y = ratio(inner.h, image.h)};
+  }
+  if (resize.fit == ImageFit::crop) {
+    const auto [h, w] = crop_size(image, size);
+    const double scale_x = ratio(size.w, w), scale_y = ratio(size.h, h);
+    return {.left = -scale_x * static_cast<double>((image.w - w) / 2),
+            .top = -scale_y * static_cast<double>((image.h - h) / 2),
+            .scale_x = scale_x,
+            .scale_y = scale_y};
+  }
+  const Geometry g = geometry_of(image, size, resize);
+  return {.left = -static_cast<double>(g.columns.first),
+          .top = -static_cast<double>(g.rows.first),
+          .scale_x = ratio(g.whole.w, image.w),
+          .scale_y = ratio(g.whole.h, image.h)};
 }
 
 Tensor resize_mask(const Tensor& mask, Size2 size, const Resize& resize) {

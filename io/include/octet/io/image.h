@@ -119,6 +119,20 @@ Resize resize_mode(std::string_view text);
 /// fields of `resize` out of range.
 Tensor resize_image(const Tensor& image, Size2 size, const Resize& resize = {});
 
+/// Where the pixels of an image lie in the result of resize_image(): x is moved
+/// to left + scale_x * x, y to top + scale_y * y.
+struct ImagePlacement {
+  double left = 0;     ///< in pixels of the result; negative for crops
+  double top = 0;      ///< likewise
+  double scale_x = 1;  ///< columns of the result per column
+  double scale_y = 1;  ///< rows of the result per row
+};
+
+/// Returns the placement of an image of size `image`.
+/// Throws: as resize_image().
+ImagePlacement image_placement(Size2 image, Size2 size,
+                               const Resize& resize = {});
+
 /// Resizes a mask of class indices, always by the nearest pixel.
 /// Shapes: u8 [h,w] -> u8 [size.h,size.w].
 /// Throws: as resize_image(); ValueError for ImageFit::pad, since a border has

@@ -8,6 +8,7 @@
 // clang-format on
 #include <octet/io/compare.h>
 #include <octet/io/data.h>
+#include <octet/io/detection.h>
 #include <octet/io/image.h>
 #include <octet/io/json.h>
 #include <octet/io/keras.h>

@@ -3,6 +3,7 @@
 
 // First, so that compile errors show the shortest include path.
 // clang-format off
+#include <octet/train/detection.h>
 #include <octet/train/evaluate.h>
 // clang-format on
 #include <octet/train/callback.h>
