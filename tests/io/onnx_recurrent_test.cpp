@@ -1,10 +1,15 @@
 // LSTM, GRU and RNN: exported files in the reference, which is a second
 // implementation, and imported again; nodes that import rejects. ONNX Runtime
 // judges in tests/oracle/import_graphs.py and tests/golden/layers.
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,6 +71,103 @@ TEST(OnnxRecurrent, ImportsItsOwnFiles) {
   expect_equal(again(Variable(x)).value(), model(Variable(x)).value());
   EXPECT_THAT(names(again), Contains("both/forward"));
   EXPECT_THAT(names(again), Contains("back"));
+}
+
+// A node with one unit; sequences x [N,t,1] give y [N,t,1,1].
+onnx::ModelProto unit_model(const std::string& op,
+                            const std::string& attributes,
+                            const std::vector<float>& w,
+                            const std::vector<float>& r,
+                            const std::string& more = "") {
+  onnx::ModelProto model =
+      graph_model("(float[N,t,1] x) => (float[N,A,B,C] y)",
+                  fmt::format("s = Transpose <perm = [1,0,2]> (x)\n"
+                              "z = {} <hidden_size = 1, {}> (s, W, R{})\n"
+                              "y = Transpose <perm = [2,0,1,3]> (z)",
+                              op, attributes, more));
+  const auto gates = std::ssize(w);
+  *model.mutable_graph()->add_initializer() =
+      float_tensor("W", {1, gates, 1}, w);
+  *model.mutable_graph()->add_initializer() =
+      float_tensor("R", {1, gates, 1}, r);
+  return model;
+}
+
+// By the equations of LSTM-14, in the order i, o, f, c of W, R and P.
+TEST(OnnxRecurrent, RunsPeepholesClipAndInputForget) {
+  const std::vector<float> w{0.8f, -0.6f, 1.1f, 2}, r{0.1f, 0.2f, 0.3f, 0.4f};
+  const std::vector<float> p{0.5f, -0.7f, 0.3f};
+  const std::vector<float> x{0.5f, -1.5f, 0.9f};
+  for (const bool input_forget : {false, true}) {
+    onnx::ModelProto model = unit_model(
+        "LSTM",
+        fmt::format("clip = 0.7, input_forget = {}", input_forget ? 1 : 0), w,
+        r, ", , , , , P");
+    *model.mutable_graph()->add_initializer() = float_tensor("P", {1, 3}, p);
+    const Tensor y =
+        onnx_reference_from_bytes(model.SerializeAsString())
+            .predict(Tensor::of({1, 3, 1}, std::span<const float>(x)));
+    const auto clipped = [](float z) { return std::clamp(z, -0.7f, 0.7f); };
+    const auto sigmoid = [&](float z) {
+      return 1 / (1 + std::exp(-clipped(z)));
+    };
+    float h = 0, c = 0;
+    for (size_t t = 0; t < x.size(); ++t) {
+      const auto z = [&](size_t gate) { return w[gate] * x[t] + r[gate] * h; };
+      const float i = sigmoid(z(0) + p[0] * c);
+      const float f = input_forget ? 1 - i : sigmoid(z(2) + p[2] * c);
+      const float candidate = std::tanh(clipped(z(3)));
+      c = f * c + i * candidate;
+      h = sigmoid(z(1) + p[1] * c) * std::tanh(clipped(c));
+      EXPECT_NEAR(y.f32()[t], h, 1e-6f) << t;
+    }
+  }
+}
+
+TEST(OnnxRecurrent, RunsTheFunctionsOfTheOperators) {
+  const std::vector<float> x{-3, -0.75f, 0, 0.5f, 2.5f};
+  const auto run = [&](const std::string& attributes) {
+    const onnx::ModelProto model =
+        unit_model("RNN", "activations = " + attributes, {1}, {0});
+    return values(
+        onnx_reference_from_bytes(model.SerializeAsString())
+            .predict(Tensor::of({5, 1, 1}, std::span<const float>(x))));
+  };
+  const auto expect = [&](const std::string& attributes,
+                          const std::function<float(float)>& f) {
+    const auto y = run(attributes);
+    for (size_t i = 0; i < x.size(); ++i) {
+      EXPECT_NEAR(y[i], f(x[i]), 1e-6f) << attributes << " of " << x[i];
+    }
+  };
+  expect(R"(["Affine"], activation_alpha = [2.0], activation_beta = [0.5])",
+         [](float v) { return 2 * v + 0.5f; });
+  expect(R"(["Elu"])", [](float v) { return v < 0 ? std::exp(v) - 1 : v; });
+  expect(R"(["LeakyRelu"], activation_alpha = [0.3])",
+         [](float v) { return v < 0 ? 0.3f * v : v; });
+  expect(R"(["ScaledTanh"], activation_alpha = [1.5], activation_beta = [0.5])",
+         [](float v) { return 1.5f * std::tanh(0.5f * v); });
+  expect(R"(["Softplus"])", [](float v) { return std::log(1 + std::exp(v)); });
+  expect(R"(["Softsign"])", [](float v) { return v / (1 + std::fabs(v)); });
+  expect(R"(["ThresholdedRelu"])", [](float v) { return v > 1 ? v : 0; });
+  // ONNX Runtime ignores the case.
+  expect(R"(["tanh"])", [](float v) { return std::tanh(v); });
+}
+
+TEST(OnnxRecurrent, RejectsInvalidOptionsOfARun) {
+  const auto reason = [](const std::string& attributes) {
+    const onnx::ModelProto model = unit_model("RNN", attributes, {1}, {0});
+    return failure_of<Error>([&] {
+             (void)onnx_reference_from_bytes(model.SerializeAsString())
+                 .predict(Tensor::zeros({2, 1, 1}));
+           })
+        .message;
+  };
+  EXPECT_THAT(reason("clip = -1.0"), HasSubstr("clip must be >= 0, got -1"));
+  EXPECT_THAT(reason(R"(activations = ["Gelu"])"),
+              HasSubstr("unknown activation 'Gelu'"));
+  EXPECT_THAT(reason(R"(activations = ["Tanh", "Tanh"])"),
+              HasSubstr("must have 1 name, got 2"));
 }
 
 TEST(OnnxRecurrent, StaysFloatBesideQuantizedLayers) {

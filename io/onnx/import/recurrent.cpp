@@ -44,8 +44,9 @@ class Functions {
     }
     if (given == nullptr) return;
     if (given->strings_size() != static_cast<int>(names_.size())) {
-      c.refuse(fmt::format("activations must be {} names, got {}",
-                           names_.size(), given->strings_size()));
+      c.refuse(fmt::format("activations must have {} {}, got {}", names_.size(),
+                           names_.size() == 1 ? "name" : "names",
+                           given->strings_size()));
     }
     names_.assign(given->strings().begin(), given->strings().end());
   }

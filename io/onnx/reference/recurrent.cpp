@@ -1,8 +1,11 @@
 // LSTM, GRU and RNN, one sample and one step after another.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,25 +21,58 @@ namespace {
 using Floats = std::span<const float>;
 using Vector = std::vector<float>;
 
-/// A function of `activations` with its parameters.
-struct CellActivation {
-  std::string name;
+/// A function of `activations`; ONNX Runtime ignores the case of its name.
+struct NamedFunction {
+  std::string_view name;
+  float (*f)(float x, float alpha, float beta);
+  int parameters = 0;  ///< 1: alpha, 2: alpha and beta
   float alpha = 0, beta = 0;
+};
+
+// Source: ONNX LSTM-14; defaults of ONNX Runtime's rnn_helpers.cc.
+constexpr NamedFunction kFunctions[] = {
+    {"affine", [](float x, float a, float b) { return a * x + b; }, 2, 1, 0},
+    {"elu",
+     [](float x, float a, float) { return x < 0 ? a * std::expm1(x) : x; }, 1,
+     1},
+    {"hardsigmoid",
+     [](float x, float a, float b) {
+       return std::clamp(a * x + b, 0.0f, 1.0f);
+     },
+     2, 0.2f, 0.5f},
+    {"leakyrelu", [](float x, float a, float) { return x < 0 ? a * x : x; }, 1,
+     0.01f},
+    {"relu", [](float x, float, float) { return std::max(x, 0.0f); }},
+    {"scaledtanh",
+     [](float x, float a, float b) { return a * std::tanh(b * x); }, 2},
+    {"sigmoid", [](float x, float, float) { return 1 / (1 + std::exp(-x)); }},
+    {"softplus", [](float x, float, float) { return std::log1p(std::exp(x)); }},
+    {"softsign", [](float x, float, float) { return x / (1 + std::abs(x)); }},
+    {"tanh", [](float x, float, float) { return std::tanh(x); }},
+    {"thresholdedrelu",
+     [](float x, float a, float) { return x > a ? x : 0.0f; }, 1, 1},
+};
+
+/// A function with its parameters, of clipped inputs.
+struct CellActivation {
+  const NamedFunction* function = nullptr;
+  float alpha = 0, beta = 0;
+  float clip = std::numeric_limits<float>::infinity();
 
   float operator()(float x) const {
-    if (name == "Sigmoid") return 1 / (1 + std::exp(-x));
-    if (name == "Tanh") return std::tanh(x);
-    if (name == "Relu") return std::max(x, 0.0f);
-    if (name == "HardSigmoid") {
-      return std::clamp(alpha * x + beta, 0.0f, 1.0f);
-    }
-    return alpha * x + beta;  // Affine
+    return function->f(std::clamp(x, -clip, clip), alpha, beta);
   }
 };
 
+const NamedFunction* find_function(std::string name) {
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  const auto* found = std::ranges::find(kFunctions, name, &NamedFunction::name);
+  return found == std::end(kFunctions) ? nullptr : found;
+}
+
 /// Returns the functions of all directions. Source: ONNX LSTM-14.
 std::vector<CellActivation> cell_activations(const NodeContext& context,
-                                             std::vector<std::string> defaults,
+                                             std::vector<std::string> names,
                                              int64_t directions) {
   const auto find = [&](const char* name) -> const onnx::AttributeProto* {
     for (const auto& attribute : context.node().attribute()) {
@@ -44,38 +80,47 @@ std::vector<CellActivation> cell_activations(const NodeContext& context,
     }
     return nullptr;
   };
-  const size_t each = defaults.size();
+  const size_t each = names.size();
   for (size_t i = each; i < each * static_cast<size_t>(directions); ++i) {
-    defaults.push_back(defaults[i - each]);
+    names.push_back(names[i - each]);
   }
   if (const auto* given = find("activations")) {
-    if (given->strings_size() != static_cast<int>(defaults.size())) {
-      context.refuse(fmt::format("activations must be {} names, got {}",
-                                 defaults.size(), given->strings_size()));
+    if (given->strings_size() != static_cast<int>(names.size())) {
+      context.refuse(fmt::format(
+          "activations must have {} {}, got {}", names.size(),
+          names.size() == 1 ? "name" : "names", given->strings_size()));
     }
-    defaults.assign(given->strings().begin(), given->strings().end());
+    names.assign(given->strings().begin(), given->strings().end());
   }
-  int used = 0;
-  const auto parameter = [&](const char* name, float otherwise) {
+  // Functions consume the parameters in order.
+  int alphas = 0, betas = 0;
+  const auto parameter = [&](const char* name, int& used, float otherwise) {
     const auto* list = find(name);
-    return list == nullptr || used >= list->floats_size() ? otherwise
-                                                          : list->floats(used);
+    const int place = used++;
+    return list == nullptr || place >= list->floats_size()
+               ? otherwise
+               : list->floats(place);
   };
+  const float clip = context.number("clip", 0);
+  if (!(clip >= 0)) {
+    context.refuse(fmt::format("clip must be >= 0, got {}", clip));
+  }
   std::vector<CellActivation> result;
-  for (const std::string& name : defaults) {
-    CellActivation f{name};
-    if (name == "HardSigmoid" || name == "Affine") {
-      const bool hard = name == "HardSigmoid";
-      f.alpha = parameter("activation_alpha", hard ? 0.2f : 1.0f);
-      f.beta = parameter("activation_beta", hard ? 0.5f : 0.0f);
-      ++used;
-    } else if (name != "Sigmoid" && name != "Tanh" && name != "Relu") {
+  for (const std::string& name : names) {
+    CellActivation each_function{find_function(name)};
+    if (each_function.function == nullptr) {
       context.unsupported(
-          fmt::format("has activation '{}'; only Sigmoid, Tanh, Relu, "
-                      "HardSigmoid and Affine are supported",
-                      printable(name)));
+          fmt::format("has the unknown activation '{}'", printable(name)));
     }
-    result.push_back(std::move(f));
+    const NamedFunction& f = *each_function.function;
+    if (f.parameters > 0) {
+      each_function.alpha = parameter("activation_alpha", alphas, f.alpha);
+    }
+    if (f.parameters > 1) {
+      each_function.beta = parameter("activation_beta", betas, f.beta);
+    }
+    if (clip > 0) each_function.clip = clip;
+    result.push_back(each_function);
   }
   return result;
 }
@@ -84,7 +129,7 @@ struct Recurrent {
   const NodeContext& context;
   std::string op;
   int64_t gates = 0, directions = 1, steps = 0, n = 0, c = 0, units = 0;
-  bool samples_first = false, reset_after = false;
+  bool samples_first = false, reset_after = false, input_forget = false;
   std::vector<CellActivation> functions;
 
   explicit Recurrent(const NodeContext& node)
@@ -99,10 +144,7 @@ struct Recurrent {
     }
     samples_first = context.integer("layout", 0) != 0;
     reset_after = context.integer("linear_before_reset", 0) != 0;
-    if (context.number("clip", 0) != 0 ||
-        context.integer("input_forget", 0) != 0 || context.has_input(7)) {
-      context.unsupported("clip, input_forget and peepholes");
-    }
+    input_forget = context.integer("input_forget", 0) != 0;
     const Shape& x = context.input(0).shape();
     const Shape& r = context.input(2).shape();
     if (x.rank() != 3 || r.rank() != 3) {
@@ -118,6 +160,7 @@ struct Recurrent {
     expect(3, {directions, 2 * gates * units});
     expect(5, state_dims());
     expect(6, state_dims());
+    expect(7, {directions, 3 * units});
     functions = cell_activations(
         context,
         op == "LSTM"  ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
@@ -185,14 +228,21 @@ struct Recurrent {
     if (op != "GRU") {
       add_matrix(r, h, z);
       for (size_t j = 0; j < z.size(); ++j) z[j] += x[j];
+      // Weights of the cell in gates i, o and f.
+      const Floats p = input(7, d * 3 * units, 3 * units);
+      const auto peephole = [&](size_t gate, size_t j) {
+        return p.empty() ? 0.0f : p[gate * u + j] * cell[j];
+      };
       for (size_t j = 0; j < u; ++j) {
         if (op == "RNN") {
           h[j] = f[0](z[j]);
           continue;
         }
-        cell[j] =
-            f[0](z[2 * u + j]) * cell[j] + f[0](z[j]) * f[1](z[3 * u + j]);
-        h[j] = f[0](z[u + j]) * f[2](cell[j]);
+        const float in = f[0](z[j] + peephole(0, j));
+        const float forget =
+            input_forget ? 1 - in : f[0](z[2 * u + j] + peephole(2, j));
+        cell[j] = forget * cell[j] + in * f[1](z[3 * u + j]);
+        h[j] = f[0](z[u + j] + peephole(1, j)) * f[2](cell[j]);
       }
       return;
     }
