@@ -53,7 +53,8 @@ bool in_one_format(const LoweredGraph& graph, const Consumers& consumers,
 // consumers, otherwise -1.
 int only_codes_of(const LoweredGraph& graph, const Consumers& consumers,
                   const std::unordered_set<int>& outputs, const Call& call) {
-  if (outputs.contains(call.output) || !consumers.calls(call.output).empty()) {
+  if (outputs.contains(call.output) || !consumers.calls(call.output).empty() ||
+      !consumers.concatenations(call.output).empty()) {
     return -1;
   }
   int of = -1;  // identity expression

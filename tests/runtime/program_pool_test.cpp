@@ -95,8 +95,15 @@ TEST_P(Programs, PoolQuantizedValuesOfOneRange) {
   const Net output = [=](const Variable& x) {
     return fake_quantize(x, qparams(0.02f));
   };
+  // Concatenates the floats.
+  const Net joined = [=](const Variable& x) {
+    return concatenate(
+        {x, conv2d(fake_quantize(x, qparams(0.02f)),
+                   fake_quantize(v, channel_qparams(5)), {.pads = 1})},
+        -1);
+  };
   std::vector<int> pools;
-  for (const Net& last : {one, two, floats, output}) {
+  for (const Net& last : {one, two, floats, output, joined}) {
     const Program program = pooling_program(first, none, pool, last);
     pools.push_back(count(program, "max_pool"));
     EXPECT_EQ(pools.back() + count(program, "max_pool2d"), 1);
@@ -106,7 +113,7 @@ TEST_P(Programs, PoolQuantizedValuesOfOneRange) {
     ASSERT_TRUE(program.run({&images, 1}, {&got, 1}));
     EXPECT_EQ(bits(got), bits(expected));
   }
-  EXPECT_THAT(pools, testing::ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(pools, testing::ElementsAre(1, 0, 0, 0, 0));
 }
 
 // Q/DQ around the pool, as inserted by ONNX Runtime's quantizer.
