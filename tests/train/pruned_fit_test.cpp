@@ -1,4 +1,6 @@
 // Warnings of a fit about the zeros of a pruned network.
+#include <memory>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +8,7 @@
 
 #include "../facts.h"
 #include "../quant/pruned_network.h"
+#include "checkpoints.h"
 
 namespace octet::train {
 namespace {
@@ -77,6 +80,41 @@ TEST(PrunedFit, PreservesZeros) {
   EXPECT_EQ(zeros_after(pruned_int8(network, 3), sgd,
                         {oscillations({.damping = 0.5f})}, 1),
             32);
+}
+
+TEST(PrunedFit, ResumesWithTheSameZeros) {
+  class Ended {};
+  class Stopper final : public Callback {
+    void on_step(const Progress& progress) override {
+      if (progress.epoch == 1 && progress.step == 2) throw Ended();
+    }
+  };
+  for (const bool quantized : {false, true}) {
+    const auto network = [&] {
+      return quantized ? pruned_int8(pruned_network()) : pruned_network();
+    };
+    const auto checkpoints = std::make_shared<MemoryCheckpoints>(1);
+    const auto options = [&](bool resume) {
+      return FitOptions{
+          .epochs = 3,
+          .batch_size = 16,
+          .optimizer = SGD({.learning_rate = 0.1f, .momentum = 0.9f}),
+          .checkpoints = resume ? checkpoints : nullptr,
+          .resume = resume,
+          .preserve_zeros = true};
+    };
+    Model expected = network();
+    fit(expected, pruned_samples(), options(false));
+    FitOptions first = options(false);
+    first.checkpoints = checkpoints;
+    first.callbacks = {std::make_shared<Stopper>()};
+    Model ended = network();
+    EXPECT_THROW(fit(ended, pruned_samples(), first), Ended);
+    Model resumed = network();
+    fit(resumed, pruned_samples(), options(true));
+    EXPECT_EQ(weights_of(resumed), weights_of(expected));
+    EXPECT_EQ(quant::kernel_zeros(resumed, false)[0].zeros, 32);
+  }
 }
 
 TEST(PrunedFit, TrainsTheOtherWeights) {
