@@ -1,7 +1,10 @@
 // Quantizers of a plan of Policy::tflite.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
+
+#include <fmt/format.h>
 
 #include <octet/quant/wrapper.h>
 
@@ -31,6 +34,7 @@ QdqPlan quantizers_for_tflite(QdqPlan plan, const GraphIndex& graph) {
     float scale = 0;    // constant
   };
   std::map<const GraphNode*, Class> classes;
+  std::set<std::string> names;  // of groups
   const auto class_of = [&](const QdqPoint& point) -> Class* {
     const Layer* layer = graph.find_layer(point.layer);
     if (layer == nullptr || point.site.kind == SiteKind::weight ||
@@ -51,7 +55,14 @@ QdqPlan quantizers_for_tflite(QdqPlan plan, const GraphIndex& graph) {
     point.config.asymmetric = point.config.bits != 16;
     Class* quantizer = class_of(point);
     if (quantizer == nullptr) continue;
-    if (quantizer->group.empty()) quantizer->group = point.group;
+    if (quantizer->group.empty()) {
+      // The group of a converted input is the name of its producer, whose
+      // output has another scale.
+      quantizer->group =
+          names.insert(point.group).second
+              ? point.group
+              : fmt::format("{}/{}", point.layer, to_string(point.site));
+    }
     point.group = quantizer->group;
     if (quantizer->scale > 0) {
       point.config = constant_config(point.config, quantizer->scale);

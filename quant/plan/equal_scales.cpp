@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -27,6 +28,16 @@ bool is_nearest(const GraphNode& node) {
   return false;
 }
 
+// Padding by a value that the range of the input need not contain. Values near
+// the lowest float, before maximum pools, become the lowest quantized value.
+bool extends_range(const GraphNode& node) {
+  if (!GraphIndex::is(node, "Pad")) return false;
+  const Config config = float_layer(*node.layer).config();
+  const double value = config.at("value").as_number();
+  return config.at("mode") == Config("constant") && value != 0 &&
+         value > double{std::numeric_limits<float>::lowest()} / 2;
+}
+
 bool is_function_layer(const GraphNode& node) {
   return node.inputs.size() == 1 && (GraphIndex::is(node, "Activation") ||
                                      GraphIndex::is(node, "Softmax"));
@@ -42,6 +53,7 @@ float constant_scale(const GraphNode& node) {
 }
 
 bool selects_values(const GraphNode& node) {
+  if (extends_range(node)) return false;
   if (node.facts().role == LayerRole::movement) return true;
   if (node.inputs.size() == 1 && node.facts().identity != Identity::never) {
     return true;
@@ -52,7 +64,7 @@ bool selects_values(const GraphNode& node) {
 }
 
 bool has_equal_scales(const GraphNode& node) {
-  return selects_values(node) || interpolates(node) ||
+  return selects_values(node) || extends_range(node) || interpolates(node) ||
          GraphIndex::is_spatial(node, "AveragePooling");
 }
 

@@ -15,7 +15,8 @@ namespace octet::quant {
 /// Returns whether output and inputs of the node have the same scale.
 bool has_equal_scales(const GraphNode& node);
 /// Returns whether each output value is an input value, so that quantized
-/// inputs make quantized outputs: movement, Concatenate, Maximum.
+/// inputs make quantized outputs: movement but padding with a value other than
+/// 0, Concatenate, Maximum.
 bool selects_values(const GraphNode& node);
 
 /// Returns the output scale that TensorFlow Lite fixes for the function of an

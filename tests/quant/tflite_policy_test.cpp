@@ -1,3 +1,4 @@
+#include <limits>
 #include <map>
 #include <string>
 
@@ -119,6 +120,52 @@ TEST(TflitePolicy, FixesScalesOfFunctions) {
   EXPECT_TRUE(configs["join input 0"].asymmetric);
   EXPECT_TRUE(configs["join input 1"].asymmetric);
   EXPECT_EQ(configs["join input 0"], configs["join input 2"]);
+}
+
+// The group of the converted input had the name of the sigmoid's group.
+TEST(TflitePolicy, ConvertsTheFirstInputOfConcatenate) {
+  const SymbolicTensor x = input({5}, "x");
+  const SymbolicTensor a =
+      Dense({.units = 3, .activation = "sigmoid", .name = "a"})(x);
+  const SymbolicTensor b = Dense({.units = 3, .name = "b"})(x);
+  for (const int bits : {8, 16}) {
+    QuantizeOptions options = kForTflite;
+    options.activation.bits = bits;
+    for (const SymbolicTensor& y : {Concatenate({.name = "join"})({a, b}),
+                                    Maximum({.name = "join"})({a, b})}) {
+      const Model quantized = quantize_model(tflite_form(Model(x, y)), options);
+      std::map<const Quantizer*, QuantizerConfig> configs;
+      for (const auto& quantizer : quantizers(quantized)) {
+        configs[quantizer.get()] = quantizer->config();
+      }
+      // The input, two kernels, the sigmoid's input and output, and those
+      // around Concatenate.
+      EXPECT_EQ(configs.size(), 6u);
+    }
+  }
+}
+
+// The fill was less than the lowest quantized value of ReLU's range.
+TEST(TflitePolicy, RangesOfPaddingContainItsValue) {
+  const SymbolicTensor x = input({4, 3}, "x");
+  const auto padded = [&](float value, const std::string& mode) {
+    return Model(x, Pad({.begin = {1, 0},
+                         .end = {0, 0},
+                         .mode = mode,
+                         .value = value,
+                         .name = "pad"})(ReLU({.name = "relu"})(x)));
+  };
+  EXPECT_THAT(
+      tflite_points(padded(-2, "constant")),
+      ElementsAre("relu input 0 T06", "relu output T01", "pad output T04"));
+  const auto groups = tflite_groups(padded(-2, "constant"));
+  EXPECT_EQ(groups.at("relu output"), groups.at("pad output"));
+  for (const Model& model :
+       {padded(0, "constant"), padded(-2, "edge"),
+        padded(std::numeric_limits<float>::lowest(), "constant")}) {
+    EXPECT_THAT(tflite_points(model),
+                ElementsAre("relu input 0 T06", "relu output T01"));
+  }
 }
 
 TEST(TflitePolicy, NamesLayersWithoutIntegerOperators) {
