@@ -1,6 +1,7 @@
 // Exported .tflite files, executed by the reference. LiteRT and TensorFlow Lite
 // Micro verify their outputs (tests/oracle/compare_tflite.py).
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@
 
 #include "../facts.h"
 #include "support.h"
+#include "tflite/file/file.h"
+#include "tflite_file.h"
 
 namespace octet::io {
 namespace {
@@ -318,6 +321,50 @@ TEST(TfliteModel, ChecksItsInputs) {
   EXPECT_EQ(failure_of<ValueError>(
                 [&] { (void)model.predict(std::span<const Tensor>()); }),
             (Failure{"count_mismatch", "tflite model"}));
+}
+
+// Element types of inputs and outputs that no operator has.
+TEST(TfliteModel, RejectsTypesOfInputsAndOutputs) {
+  const SymbolicTensor x = input({4}, "x");
+  const std::string bytes = to_tflite(Model(x, ReLU()(x))).bytes;
+  for (const auto type :
+       {tflite::schema::TensorType::INT16, tflite::schema::TensorType::BOOL,
+        static_cast<tflite::schema::TensorType>(99)}) {
+    const std::string other = edited(bytes, [&](auto& m) {
+      auto& graph = *m.subgraphs[0];
+      graph.operators.clear();
+      graph.outputs = graph.inputs;
+      graph.tensors[static_cast<size_t>(graph.inputs[0])]->type = type;
+    });
+    EXPECT_THAT(failure_of<UnsupportedError>([&] {
+                  (void)tflite_from_bytes(other);
+                }).message,
+                HasSubstr(tflite::name_of(type) + " of an input"));
+  }
+}
+
+// Sizes, axes and indices of exporters with 64 bits.
+TEST(TfliteModel, RunsConstantsOfInt64) {
+  const SymbolicTensor x = input({5, 3}, "x");
+  const Model model(x, Gather({.indices = {3, 0}, .axis = 1})(x));
+  const auto with_indices = [&](const std::vector<int64_t>& indices) {
+    return edited(to_tflite(model).bytes, [&](auto& m) {
+      auto& op = operator_of(m, tflite::schema::Op::GATHER);
+      auto& tensor = input_of(m, op, 1);
+      tensor.type = tflite::schema::TensorType::INT64;
+      auto& data = m.buffers[tensor.buffer]->data;
+      data.resize(indices.size() * sizeof(int64_t));
+      std::memcpy(data.data(), indices.data(), data.size());
+    });
+  };
+  Tensor samples({2, 5, 3});
+  Rng(3).fill_normal(samples, 0, 1);
+  EXPECT_EQ(values(tflite_from_bytes(with_indices({3, 0})).predict(samples)),
+            values(model.predict(samples)));
+  EXPECT_THAT(failure_of<UnsupportedError>([&] {
+                (void)tflite_from_bytes(with_indices({3, int64_t{1} << 32}));
+              }).message,
+              HasSubstr("must fit in int32"));
 }
 
 TEST(TfliteModel, RejectsDamagedFiles) {

@@ -1,4 +1,6 @@
 // Import of .tflite files, written by export.
+#include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -161,7 +163,8 @@ TEST(TfliteImport, PaddingOfMaximumPoolsIsPartOfTheLayer) {
 TEST(TfliteImport, SelectionsAndPaddingKeepTheirOutputs) {
   const SymbolicTensor x = input({5, 6, 4}, "x");
   SymbolicTensor y = Gather({.indices = {3, 0, -1}, .axis = 2})(x);
-  y = Pad({.begin = {1, 0, 2}, .end = {0, 2, 1}, .value = -0.75f})(y);
+  // Outside of the range of the samples.
+  y = Pad({.begin = {1, 0, 2}, .end = {0, 2, 1}, .value = -7.5f})(y);
   const Model model(x, Pad({.begin = {0, 0, 1}, .end = {0, 0, 0}})(y));
   const Tensor samples = tflite_samples(model, 2, 3);
   const std::string bytes = to_tflite(model).bytes;
@@ -174,10 +177,7 @@ TEST(TfliteImport, SelectionsAndPaddingKeepTheirOutputs) {
   const TfliteModel file = tflite_from_bytes(int8_bytes);
   const auto expected = values(int8.predict(samples));
   const auto got = values(from_tflite(int8_bytes).predict(samples));
-  // The file has the nearest quantized value of the fill.
-  for (size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_NEAR(got[i], expected[i], 0.51f * file.inputs()[0].scale);
-  }
+  EXPECT_EQ(got, expected);
   const Tensor q = file.inputs()[0].to_stored(samples);
   EXPECT_EQ(got, values(file.outputs()[0].to_real(file.predict(q))));
 }
@@ -217,6 +217,97 @@ TEST(TfliteImport, SplitsBecomeSlices) {
             values(model.predict(samples)));
   EXPECT_EQ(values(from_tflite(bytes).predict(samples)),
             values(model.predict(samples)));
+}
+
+// Sets the int32 values of a constant input of an operator.
+void set_constant(tflite::schema::ModelT& model,
+                  const tflite::schema::OperatorT& op, size_t input,
+                  const std::vector<int32_t>& values) {
+  auto& data = model.buffers[input_of(model, op, input).buffer]->data;
+  data.resize(values.size() * sizeof(int32_t));
+  std::memcpy(data.data(), values.data(), data.size());
+}
+
+// The rows would become samples; import flattened each sample.
+TEST(TfliteImport, RejectsReshapesOfTheBatch) {
+  const SymbolicTensor x = input({3, 4, 2}, "x");
+  const Model model(x, Reshape({.target_shape = {6, 4}})(x));
+  for (const std::vector<int32_t>& shape :
+       {std::vector<int32_t>{-1, 4}, {-1, 2, 4}, {2, 3, 4}}) {
+    const std::string bytes = edited(to_tflite(model).bytes, [&](auto& m) {
+      auto& op = operator_of(m, tflite::schema::Op::RESHAPE);
+      input_of(m, op, 1).shape = {static_cast<int32_t>(shape.size())};
+      set_constant(m, op, 1, shape);
+    });
+    EXPECT_THAT(
+        failure_of<UnsupportedError>([&] { (void)from_tflite(bytes); }).message,
+        HasSubstr("moves the batch axis"));
+  }
+}
+
+std::string edited_slice(
+    const Model& model, const std::vector<int32_t>& steps,
+    const std::function<void(tflite::schema::StridedSliceOptionsT&)>& change) {
+  return edited(to_tflite(model).bytes, [&](auto& m) {
+    auto& op = operator_of(m, tflite::schema::Op::STRIDED_SLICE);
+    set_constant(m, op, 3, steps);
+    change(*op.builtin_options.AsStridedSliceOptions());
+  });
+}
+
+// A begin mask overrides the begin of an index; without begin and end, negative
+// steps reverse the axis.
+TEST(TfliteImport, SlicesFollowTheirMasks) {
+  const SymbolicTensor x = input({5, 3}, "x");
+  const Model model(x, x.index({Slice(), 2}));
+  const Tensor samples = tflite_samples(model, 2, 3);
+  const std::string first =
+      edited_slice(model, {1, 1, 1}, [](auto& o) { o.begin_mask |= 2; });
+  EXPECT_EQ(values(from_tflite(first).predict(samples)),
+            values(Model(x, x.index({Slice(), 0})).predict(samples)));
+  EXPECT_EQ(values(from_tflite(first).predict(samples)),
+            values(tflite_from_bytes(first).predict(samples)));
+  const std::string reversed = edited_slice(model, {1, -1, 1}, [](auto& o) {
+    o.begin_mask = o.end_mask = 7;
+    o.shrink_axis_mask = 0;
+  });
+  EXPECT_EQ(
+      values(from_tflite(reversed).predict(samples)),
+      values(Model(x, x.index({Slice(), Slice({}, {}, -1)})).predict(samples)));
+  for (const std::string& bytes :
+       {edited_slice(model, {1, 1, 1}, [](auto& o) { o.offset = true; }),
+        edited_slice(model, {1, 1, 1},
+                     [](auto& o) { o.shrink_axis_mask |= 1; })}) {
+    EXPECT_THAT(
+        failure_of<UnsupportedError>([&] { (void)from_tflite(bytes); }).message,
+        HasSubstr("whole batches"));
+  }
+}
+
+TEST(TfliteImport, RejectsWeightsThatAreNotConstantOrDoNotFit) {
+  const SymbolicTensor x = input({6}, "x");
+  const Model model(x, Dense({.units = 4, .name = "d"})(x));
+  const std::string bytes = to_tflite(model).bytes;
+  const auto reason = [&](const auto& change) {
+    return failure_of<UnsupportedError>([&] {
+             (void)from_tflite(edited(bytes, [&](auto& m) {
+               auto& op = operator_of(m, tflite::schema::Op::FULLY_CONNECTED);
+               change(m, op);
+             }));
+           })
+        .message;
+  };
+  // 8 GiB, if they were allocated.
+  EXPECT_THAT(reason([](auto& m, auto& op) {
+                auto& x_info = input_of(m, op, 0);
+                x_info.shape = {1, 1 << 30};
+                op.inputs[1] = op.inputs[0];
+              }),
+              HasSubstr("must be constant"));
+  EXPECT_THAT(reason([](auto& m, auto& op) {
+                input_of(m, op, 1).shape = {8, 3};
+              }),
+              HasSubstr("weights [8,3] for [N,6]"));
 }
 
 TEST(TfliteImport, ListsOperatorsWithoutLayers) {

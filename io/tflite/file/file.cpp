@@ -147,6 +147,11 @@ std::string name_of(schema::Op op) {
   return name.empty() ? fmt::format("operator {}", static_cast<int>(op)) : name;
 }
 
+std::string name_of(schema::TensorType type) {
+  const std::string name = schema::EnumNameTensorType(type);
+  return name.empty() ? fmt::format("type {}", static_cast<int>(type)) : name;
+}
+
 int64_t element_size(schema::TensorType type) {
   switch (type) {
     case schema::TensorType::FLOAT32:

@@ -21,6 +21,8 @@ schema::Op op_of(const schema::ModelT& model, const schema::OperatorT& op);
 /// Returns the public name: "CONV_2D"; "operator 150" for one that Octet does
 /// not know.
 std::string name_of(schema::Op op);
+/// Returns the name of an element type: "INT8"; "type 30" for an unknown one.
+std::string name_of(schema::TensorType type);
 /// Returns the bytes per element; 0 for types that Octet does not read.
 int64_t element_size(schema::TensorType type);
 /// Returns the constant data of a tensor; empty for activations.

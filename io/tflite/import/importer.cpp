@@ -42,9 +42,9 @@ float integer_at(const schema::TensorT& t, std::string_view bytes, size_t i) {
     default:
       break;
   }
-  throw UnsupportedError("unsupported_type", fmt::format("tensor '{}'", t.name),
-                         fmt::format("no constant of a supported type, got {}",
-                                     schema::EnumNameTensorType(t.type)));
+  throw UnsupportedError(
+      "unsupported_type", fmt::format("tensor '{}'", t.name),
+      fmt::format("no constant of a supported type, got {}", name_of(t.type)));
 }
 
 float half_to_float(uint16_t half) {
@@ -179,10 +179,9 @@ std::vector<int64_t> Importer::integers(int32_t tensor) const {
   const int64_t width = element_size(type);
   if (width == 0 || (type != schema::TensorType::INT32 &&
                      type != schema::TensorType::INT64)) {
-    throw UnsupportedError("unsupported_type",
-                           fmt::format("tensor '{}'", info(tensor).name),
-                           fmt::format("must be int32 or int64, got {}",
-                                       schema::EnumNameTensorType(type)));
+    throw UnsupportedError(
+        "unsupported_type", fmt::format("tensor '{}'", info(tensor).name),
+        fmt::format("must be int32 or int64, got {}", name_of(type)));
   }
   if (bytes.empty()) {
     throw UnsupportedError("unsupported_operator",
@@ -200,17 +199,18 @@ std::vector<int64_t> Importer::integers(int32_t tensor) const {
 Tensor Importer::constant(int32_t tensor) const {
   const schema::TensorT& t = info(tensor);
   const std::string_view bytes = constant_of(*file_, t);
-  Tensor result = Tensor::zeros(shape_from(t));
-  const auto to = result.f32();
-  const auto width = t.type == schema::TensorType::FLOAT16
-                         ? size_t{2}
-                         : static_cast<size_t>(element_size(t.type));
-  if (width == 0 || bytes.size() != to.size() * width) {
+  const Shape shape = shape_from(t);
+  const int64_t width =
+      t.type == schema::TensorType::FLOAT16 ? 2 : element_size(t.type);
+  if (width == 0 || std::ssize(bytes) != shape.size() * width) {
     throw UnsupportedError(
         "unsupported_type", fmt::format("tensor '{}'", t.name),
-        fmt::format("no constant of a supported type, got {}",
-                    schema::EnumNameTensorType(t.type)));
+        bytes.empty() ? std::string("must be constant")
+                      : fmt::format("no constant of a supported type, got {}",
+                                    name_of(t.type)));
   }
+  Tensor result = Tensor::zeros(shape);
+  const auto to = result.f32();
   const auto* q = t.quantization.get();
   const bool scaled = q != nullptr && !q->scale.empty();
   int64_t inner = 1;
@@ -294,7 +294,7 @@ Model Importer::run() {
       throw UnsupportedError(
           "unsupported_type", fmt::format("input '{}'", t.name),
           fmt::format("must be float32, int8, int16 or uint8, got {}",
-                      schema::EnumNameTensorType(t.type)));
+                      name_of(t.type)));
     }
     const Shape shape = shape_from(t);
     if (shape.rank() < 2 || shape[0] != 1) {

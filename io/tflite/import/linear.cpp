@@ -149,6 +149,10 @@ void convert_fully_connected(OperatorCall& call) {
   if (!o.keep_num_dims && x.shape().rank() > 2) {
     x = file.add("Flatten", Config(Config::Object()), {x}, call.input(0));
   }
+  if (x.shape()[-1] != k[1]) {
+    call.refuse(
+        fmt::format("weights {} for {}", k.to_string(), x.shape().to_string()));
+  }
   Config config;
   config.set("units", k[0])
       .set("activation", activation_name(call, o.activation));

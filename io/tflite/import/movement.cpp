@@ -1,6 +1,8 @@
 // Operators that move or select values, and resizing.
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,16 @@ void add_one(OperatorCall& call, std::string_view class_name,
   Importer& file = call.importer;
   file.set_value(call.output(),
                  file.add(class_name, config, {call.x()}, call.output()));
+}
+
+// Returns the product of the sizes behind the first, 0 for a product that is
+// not a size.
+int64_t product_of_tail(std::span<const int64_t> sizes) {
+  int64_t product = 1;
+  for (const int64_t size : sizes.subspan(1)) {
+    if (size < 1 || __builtin_mul_overflow(product, size, &product)) return 0;
+  }
+  return product;
 }
 
 Config::List list_of(const std::vector<int64_t>& values) {
@@ -31,10 +43,18 @@ void convert_reshape(OperatorCall& call) {
     const auto& list = call.options<schema::ReshapeOptionsT>().new_shape;
     sizes.assign(list.begin(), list.end());
   }
+  if (sizes.empty()) call.refuse("the shape is missing");
   const Shape& x = call.x().shape();
-  if (sizes.size() < 2 || (sizes[0] != 1 && sizes[0] != -1)) {
-    call.refuse(
-        fmt::format("shape [{}] moves the batch axis", fmt::join(sizes, ",")));
+  // A size of -1 is the batch only if the others are those of a sample.
+  const bool open = std::ranges::count(sizes, -1) > (sizes[0] == -1 ? 1 : 0);
+  const bool whole =
+      sizes.size() > 1 &&
+      (open ? sizes[0] == 1
+            : (sizes[0] == 1 || sizes[0] == -1) &&
+                  product_of_tail(sizes) == x.slice(1, x.rank()).size());
+  if (!whole) {
+    call.refuse(fmt::format("shape [{}] of {} moves the batch axis",
+                            fmt::join(sizes, ","), x.to_string()));
   }
   sizes.erase(sizes.begin());
   if (sizes.size() == 1 && x.rank() > 2) {
@@ -171,22 +191,25 @@ void convert_strided_slice(OperatorCall& call) {
   const std::vector<int64_t> end = file.integers(call.input(2));
   const std::vector<int64_t> step = file.integers(call.input(3));
   const Shape& x = call.x().shape();
-  if (o.ellipsis_mask != 0 || o.new_axis_mask != 0 ||
+  if (o.ellipsis_mask != 0 || o.new_axis_mask != 0 || o.offset ||
       std::ssize(begin) != x.rank() || begin.size() != end.size() ||
-      begin.size() != step.size() || (o.begin_mask & o.end_mask & 1) == 0) {
+      begin.size() != step.size() || (o.begin_mask & o.end_mask & 1) == 0 ||
+      (o.shrink_axis_mask & 1) != 0 || step[0] != 1) {
     call.refuse("only slices of whole batches by begin, end and step");
   }
   std::vector<Index> index{Slice()};
   for (int axis = 1; axis < x.rank(); ++axis) {
     const auto i = static_cast<size_t>(axis);
     const int bit = 1 << axis;
+    const bool open = (o.begin_mask & bit) != 0;
     if ((o.shrink_axis_mask & bit) != 0) {
-      index.emplace_back(begin[i]);
+      index.emplace_back(!open ? begin[i] : step[i] < 0 ? -1 : 0);
       continue;
     }
-    index.emplace_back(Slice((o.begin_mask & bit) != 0 ? 0 : begin[i],
-                             (o.end_mask & bit) != 0 ? x[axis] : end[i],
-                             step[i]));
+    std::optional<int64_t> from, to;
+    if (!open) from = begin[i];
+    if ((o.end_mask & bit) == 0) to = end[i];
+    index.emplace_back(Slice(from, to, step[i]));
   }
   add_slice(call, call.x(), index, call.output());
 }

@@ -226,8 +226,7 @@ class TfliteLint {
     if (bias.type != TensorType::INT32 &&
         !(wide && bias.type == TensorType::INT64)) {
       return add("M04", op,
-                 fmt::format("'{}' is {}", bias.name,
-                             schema::EnumNameTensorType(bias.type)),
+                 fmt::format("'{}' is {}", bias.name, name_of(bias.type)),
                  hint);
     }
     const std::vector<float> scales = scales_of(bias), in = scales_of(x);
@@ -319,8 +318,7 @@ class TfliteLint {
     if (in && x->type == TensorType::INT16)
       layer.group += ", int16 activations";
     if (x != nullptr && !in) {
-      layer.reason = fmt::format("'{}' is {}", x->name,
-                                 schema::EnumNameTensorType(x->type));
+      layer.reason = fmt::format("'{}' is {}", x->name, name_of(x->type));
       if (quantized_) {
         add("M09", op, layer.reason, "quantize all layers: --policy tflite");
       }

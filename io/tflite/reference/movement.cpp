@@ -172,7 +172,7 @@ Tensor run_strided_slice(const Node& node) {
   const auto begin = node.input(1).data<int32_t>();
   const auto end = node.input(2).data<int32_t>();
   const auto step = node.input(3).data<int32_t>();
-  if (o.ellipsis_mask != 0 || o.new_axis_mask != 0 ||
+  if (o.ellipsis_mask != 0 || o.new_axis_mask != 0 || o.offset ||
       std::ssize(begin) != s.rank() || begin.size() != end.size() ||
       begin.size() != step.size()) {
     throw UnsupportedError("unsupported_value", node.name,

@@ -3,7 +3,10 @@
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -73,9 +76,40 @@ std::optional<DType> dtype_of(schema::TensorType type) {
   }
 }
 
+// Axes, sizes and indices of int64 run as int32.
+bool is_narrowed(const schema::ModelT& model, const schema::TensorT& tensor) {
+  return tensor.type == schema::TensorType::INT64 &&
+         !constant_of(model, tensor).empty();
+}
+
 Shape stored_shape(const schema::TensorT& tensor) {
   const std::vector<int64_t> sizes(tensor.shape.begin(), tensor.shape.end());
   return Shape(std::span<const int64_t>(sizes));
+}
+
+std::optional<Tensor> stored_constant(const schema::ModelT& model,
+                                      const schema::TensorT& tensor) {
+  const std::string_view data = constant_of(model, tensor);
+  const std::optional<DType> dtype = dtype_of(tensor.type);
+  if (is_narrowed(model, tensor)) {
+    Tensor value = Tensor::zeros(stored_shape(tensor), DType::i32);
+    const auto to = value.data<int32_t>();
+    for (size_t i = 0; i < to.size(); ++i) {
+      int64_t wide = 0;
+      std::memcpy(&wide, data.data() + i * sizeof(wide), sizeof(wide));
+      if (!std::in_range<int32_t>(wide)) {
+        throw UnsupportedError("unsupported_value",
+                               fmt::format("tensor '{}'", tensor.name),
+                               fmt::format("must fit in int32, got {}", wide));
+      }
+      to[i] = static_cast<int32_t>(wide);
+    }
+    return value;
+  }
+  if (data.empty() || !dtype) return std::nullopt;
+  Tensor value = Tensor::zeros(stored_shape(tensor), *dtype);
+  std::memcpy(value.raw(), data.data(), data.size());
+  return value;
 }
 
 TfliteTensorInfo info_of(const schema::TensorT& tensor) {
@@ -124,6 +158,20 @@ TfliteRounding rounding_of(schema::Op op, TfliteRounding rounding) {
 void check_runs(const schema::ModelT& model) {
   const schema::SubGraphT& graph = *model.subgraphs[0];
   std::set<std::string> unknown;
+  const auto check_types = [&](const std::vector<int32_t>& list,
+                               const std::string& of, bool constants) {
+    for (const int32_t index : list) {
+      if (index < 0) continue;
+      const schema::TensorT& tensor =
+          *graph.tensors[static_cast<size_t>(index)];
+      if (dtype_of(tensor.type) || (constants && is_narrowed(model, tensor))) {
+        continue;
+      }
+      unknown.insert(fmt::format("{} of {}", name_of(tensor.type), of));
+    }
+  };
+  check_types(graph.inputs, "an input", false);
+  check_types(graph.outputs, "an output", false);
   for (const auto& op : graph.operators) {
     const schema::Op code = op_of(model, *op);
     if (find_kernel(code) == nullptr) unknown.insert(name_of(code));
@@ -131,15 +179,8 @@ void check_runs(const schema::ModelT& model) {
       unknown.insert(
           fmt::format("{} with {} outputs", name_of(code), op->outputs.size()));
     }
-    for (const auto* list : {&op->inputs, &op->outputs}) {
-      for (const int32_t index : *list) {
-        if (index < 0) continue;
-        const auto type = graph.tensors[static_cast<size_t>(index)]->type;
-        if (dtype_of(type)) continue;
-        unknown.insert(fmt::format("{} of {}", schema::EnumNameTensorType(type),
-                                   name_of(code)));
-      }
-    }
+    check_types(op->inputs, name_of(code), true);
+    check_types(op->outputs, name_of(code), false);
   }
   if (unknown.empty()) return;
   throw UnsupportedError(
@@ -264,12 +305,9 @@ TfliteModel tflite_from_bytes(const std::string& bytes) {
   const schema::SubGraphT& graph = file->graph();
   for (size_t i = 0; i < graph.tensors.size(); ++i) {
     const schema::TensorT& tensor = *graph.tensors[i];
-    const std::string_view data = constant_of(*file->model, tensor);
-    const std::optional<DType> dtype = dtype_of(tensor.type);
-    if (data.empty() || !dtype) continue;
-    Tensor value = Tensor::zeros(stored_shape(tensor), *dtype);
-    std::memcpy(value.raw(), data.data(), data.size());
-    file->constants.emplace(static_cast<int32_t>(i), std::move(value));
+    if (std::optional<Tensor> value = stored_constant(*file->model, tensor)) {
+      file->constants.emplace(static_cast<int32_t>(i), std::move(*value));
+    }
   }
   for (const int32_t input : graph.inputs) {
     file->inputs.push_back(info_of(*graph.tensors[static_cast<size_t>(input)]));
