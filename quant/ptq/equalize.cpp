@@ -93,36 +93,36 @@ double largest(const Tensor& values, const std::vector<size_t>& elements) {
 // Returns the largest deviation of t from 1.
 double equalize_pair(Pair& pair) {
   const size_t channels = pair.divided.size();
-  const auto made = elements_of(*pair.first, true, channels);
-  const auto read = elements_of(*pair.second, false, channels);
+  const auto produced = elements_of(*pair.first, true, channels);
+  const auto consumed = elements_of(*pair.second, false, channels);
   const Tensor first = pair.first->kernel().variable.value();
   const Tensor second = pair.second->kernel().variable.value();
   std::vector<double> t(channels, 1);
   std::vector<double> inverse(channels, 1);
   double change = 0;
   for (size_t c = 0; c < channels; ++c) {
-    const double r1 = largest(first, made[c]);
-    const double r2 = largest(second, read[c]);
+    const double r1 = largest(first, produced[c]);
+    const double r2 = largest(second, consumed[c]);
     if (r1 < double{kSmallestRange} || r2 < double{kSmallestRange}) continue;
     t[c] = std::sqrt(r1 / r2);
     inverse[c] = 1 / t[c];
     pair.divided[c] *= t[c];
     change = std::max(change, std::max(t[c], inverse[c]) - 1);
   }
-  multiply(pair.first->kernel(), made, inverse);
+  multiply(pair.first->kernel(), produced, inverse);
   if (const Parameter* bias = pair.first->bias()) {
     std::vector<std::vector<size_t>> one(channels);
     for (size_t c = 0; c < channels; ++c) one[c] = {c};
     multiply(*bias, one, inverse);
   }
-  multiply(pair.second->kernel(), read, t);
+  multiply(pair.second->kernel(), consumed, t);
   return change;
 }
 
 // Returns the linear layer that is the node's only consumer; otherwise null and
 // the reason.
-const GraphNode* reader_of(const GraphIndex& graph, const GraphNode& first,
-                           std::string& why) {
+const GraphNode* next_linear(const GraphIndex& graph, const GraphNode& first,
+                             std::string& why) {
   const GraphNode* node = &first;
   while (true) {
     if (!is_homogeneous(*node->layer)) {
@@ -187,7 +187,7 @@ std::vector<Equalization> equalize(Model& model) {
     entry.skipped = why_not(layer);
     if (!entry.skipped.empty()) continue;
     const GraphNode* consumer =
-        reader_of(graph, *graph.calls(*layer.layer)[0], entry.skipped);
+        next_linear(graph, *graph.calls(*layer.layer)[0], entry.skipped);
     if (consumer == nullptr) continue;
     const LinearLayer& second = *known.at(consumer->layer.get());
     entry.skipped = why_not(second);
