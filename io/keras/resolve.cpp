@@ -9,6 +9,7 @@
 #include <octet/runtime/error.h>
 
 #include "keras/graph.h"
+#include "keras/layer_sequence.h"
 #include "keras/names.h"
 #include "keras/operation.h"
 #include "printable.h"
@@ -136,6 +137,13 @@ class Resolver {
     const int64_t outputs =
         layer.graph ? static_cast<int64_t>(layer.graph->outputs.size())
                     : outputs_of(layer);
+    if (tensor.output > 0 && layer.config.is_object() &&
+        option(layer.config, "return_state") == Config(true)) {
+      throw UnsupportedError("unsupported_attribute", "return_state",
+                             fmt::format("must be false: {} consumes a state "
+                                         "of {}",
+                                         where, text_of(layer)));
+    }
     if (tensor.output < 0 || tensor.output >= outputs) {
       throw FormatError("out_of_range", where,
                         fmt::format("output of {} must be in [0,{}), got {}",

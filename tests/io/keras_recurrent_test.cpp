@@ -81,6 +81,21 @@ TEST(KerasRecurrent, RejectsStatesAndOtherFunctions) {
               HasSubstr("softmax"));
 }
 
+// The state was reported as an output out of range.
+TEST(KerasRecurrent, RejectsConsumersOfStates) {
+  const std::string states =
+      keras_layer("GRU", "states", R"("units":2,"return_state":true)",
+                  R"([[["i",0,0,{}]]])");
+  const std::string consumer =
+      keras_layer("Dense", "d", R"("units":2)", R"([[["states",0,1,{}]]])");
+  EXPECT_THAT(failure_of<UnsupportedError>([&] {
+                (void)keras_model(keras_functional(
+                    {keras_input("i", "[null,5,3]"), states, consumer},
+                    R"([["i",0,0]])", R"([["d",0,0]])"));
+              }).message,
+              HasSubstr("of layer 'states' (GRU)"));
+}
+
 TEST(KerasRecurrent, RejectsOtherBidirectionalLayers) {
   const auto both = [](const std::string& inner, const std::string& more) {
     return refusal_of("Bidirectional", R"("layer":)" + inner + more);

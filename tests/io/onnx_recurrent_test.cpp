@@ -93,7 +93,8 @@ onnx::ModelProto unit_model(const std::string& op,
   return model;
 }
 
-// By the equations of LSTM-14, in the order i, o, f, c of W, R and P.
+// By the equations of LSTM-14, in the order i, o, f, c of W, R and P. ONNX
+// Runtime does not clip cells.
 TEST(OnnxRecurrent, RunsPeepholesClipAndInputForget) {
   const std::vector<float> w{0.8f, -0.6f, 1.1f, 2}, r{0.1f, 0.2f, 0.3f, 0.4f};
   const std::vector<float> p{0.5f, -0.7f, 0.3f};
@@ -118,7 +119,7 @@ TEST(OnnxRecurrent, RunsPeepholesClipAndInputForget) {
       const float f = input_forget ? 1 - i : sigmoid(z(2) + p[2] * c);
       const float candidate = std::tanh(clipped(z(3)));
       c = f * c + i * candidate;
-      h = sigmoid(z(1) + p[1] * c) * std::tanh(clipped(c));
+      h = sigmoid(z(1) + p[1] * c) * std::tanh(c);
       EXPECT_NEAR(y.f32()[t], h, 1e-6f) << t;
     }
   }
@@ -149,7 +150,8 @@ TEST(OnnxRecurrent, RunsTheFunctionsOfTheOperators) {
          [](float v) { return 1.5f * std::tanh(0.5f * v); });
   expect(R"(["Softplus"])", [](float v) { return std::log(1 + std::exp(v)); });
   expect(R"(["Softsign"])", [](float v) { return v / (1 + std::fabs(v)); });
-  expect(R"(["ThresholdedRelu"])", [](float v) { return v > 1 ? v : 0; });
+  expect(R"(["ThresholdedRelu"], activation_alpha = [0.6])",
+         [](float v) { return v > 0.6f ? v : 0; });
   // ONNX Runtime ignores the case.
   expect(R"(["tanh"])", [](float v) { return std::tanh(v); });
 }
@@ -166,6 +168,8 @@ TEST(OnnxRecurrent, RejectsInvalidOptionsOfARun) {
   EXPECT_THAT(reason("clip = -1.0"), HasSubstr("clip must be >= 0, got -1"));
   EXPECT_THAT(reason(R"(activations = ["Gelu"])"),
               HasSubstr("unknown activation 'Gelu'"));
+  EXPECT_THAT(reason(R"(activations = ["ScaledTanh"])"),
+              HasSubstr("activation_alpha must be given for ScaledTanh"));
   EXPECT_THAT(reason(R"(activations = ["Tanh", "Tanh"])"),
               HasSubstr("must have 1 name, got 2"));
 }

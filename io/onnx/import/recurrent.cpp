@@ -65,8 +65,9 @@ class Functions {
         return "hard_sigmoid";
       }
     } else if (name == "Affine") {
-      const float alpha = parameter("activation_alpha", alpha_++, 1);
-      const float beta = parameter("activation_beta", beta_++, 0);
+      // ONNX and ONNX Runtime have different defaults.
+      const float alpha = parameter("activation_alpha", alpha_++, 0);
+      const float beta = parameter("activation_beta", beta_++, 1);
       if (alpha == 1 && beta == 0) return "linear";
     }
     c_.refuse(

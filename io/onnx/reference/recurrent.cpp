@@ -21,17 +21,21 @@ namespace {
 using Floats = std::span<const float>;
 using Vector = std::vector<float>;
 
+// Default of a parameter that ONNX and ONNX Runtime do not agree on.
+constexpr float kRequired = std::numeric_limits<float>::quiet_NaN();
+
 /// A function of `activations`; ONNX Runtime ignores the case of its name.
 struct NamedFunction {
   std::string_view name;
   float (*f)(float x, float alpha, float beta);
-  int parameters = 0;  ///< 1: alpha, 2: alpha and beta
-  float alpha = 0, beta = 0;
+  int parameters = 0;       ///< 1: alpha, 2: alpha and beta
+  float alpha = kRequired;  ///< default
+  float beta = kRequired;
 };
 
 // Source: ONNX LSTM-14; defaults of ONNX Runtime's rnn_helpers.cc.
 constexpr NamedFunction kFunctions[] = {
-    {"affine", [](float x, float a, float b) { return a * x + b; }, 2, 1, 0},
+    {"affine", [](float x, float a, float b) { return a * x + b; }, 2},
     {"elu",
      [](float x, float a, float) { return x < 0 ? a * std::expm1(x) : x; }, 1,
      1},
@@ -50,7 +54,7 @@ constexpr NamedFunction kFunctions[] = {
     {"softsign", [](float x, float, float) { return x / (1 + std::abs(x)); }},
     {"tanh", [](float x, float, float) { return std::tanh(x); }},
     {"thresholdedrelu",
-     [](float x, float a, float) { return x > a ? x : 0.0f; }, 1, 1},
+     [](float x, float a, float) { return x > a ? x : 0.0f; }, 1},
 };
 
 /// A function with its parameters, of clipped inputs.
@@ -97,9 +101,14 @@ std::vector<CellActivation> cell_activations(const NodeContext& context,
   const auto parameter = [&](const char* name, int& used, float otherwise) {
     const auto* list = find(name);
     const int place = used++;
-    return list == nullptr || place >= list->floats_size()
-               ? otherwise
-               : list->floats(place);
+    const float value = list == nullptr || place >= list->floats_size()
+                            ? otherwise
+                            : list->floats(place);
+    if (std::isnan(value)) {
+      context.refuse(
+          fmt::format("{} must be given for {}", name, fmt::join(names, ", ")));
+    }
+    return value;
   };
   const float clip = context.number("clip", 0);
   if (!(clip >= 0)) {
@@ -167,6 +176,10 @@ struct Recurrent {
         : op == "GRU" ? std::vector<std::string>{"Sigmoid", "Tanh"}
                       : std::vector<std::string>{"Tanh"},
         directions);
+    // ONNX Runtime does not clip cells.
+    for (size_t i = 2; op == "LSTM" && i < functions.size(); i += 3) {
+      functions[i].clip = std::numeric_limits<float>::infinity();
+    }
   }
 
   Sizes state_dims() const {
