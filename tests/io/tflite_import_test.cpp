@@ -274,6 +274,8 @@ TEST(TfliteImport, SlicesFollowTheirMasks) {
   EXPECT_EQ(
       values(from_tflite(reversed).predict(samples)),
       values(Model(x, x.index({Slice(), Slice({}, {}, -1)})).predict(samples)));
+  EXPECT_EQ(values(from_tflite(reversed).predict(samples)),
+            values(tflite_from_bytes(reversed).predict(samples)));
   for (const std::string& bytes :
        {edited_slice(model, {1, 1, 1}, [](auto& o) { o.offset = true; }),
         edited_slice(model, {1, 1, 1},

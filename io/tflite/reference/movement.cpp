@@ -1,6 +1,7 @@
 // Operators that move or select values, and resizing.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <vector>
 
 #include <fmt/format.h>
@@ -182,18 +183,25 @@ Tensor run_strided_slice(const Node& node) {
   for (int axis = 0; axis < s.rank(); ++axis) {
     const auto i = static_cast<size_t>(axis);
     const int bit = 1 << axis;
-    if (step[i] < 1) refuse_node(node, "strides must be positive");
+    if (step[i] == 0) refuse_node(node, "strides must not be 0");
+    const bool back = step[i] < 0;
+    // The position before the first entry ends a slice backwards.
+    const int64_t low = back ? -1 : 0, high = low + s[axis];
     const auto place = [&](int32_t at) {
-      return std::clamp<int64_t>(at < 0 ? at + s[axis] : at, 0, s[axis]);
+      return std::clamp<int64_t>(at < 0 ? at + s[axis] : at, low, high);
     };
-    const int64_t from = (o.begin_mask & bit) != 0 ? 0 : place(begin[i]);
+    const bool open = (o.begin_mask & bit) != 0;
+    const int64_t from = !open ? place(begin[i]) : back ? high : low;
     const bool shrinks = (o.shrink_axis_mask & bit) != 0;
-    const int64_t to = shrinks                   ? from + 1
-                       : (o.end_mask & bit) != 0 ? s[axis]
-                                                 : place(end[i]);
-    if (from >= s[axis]) refuse_node(node, "the slice is empty");
+    if (from < 0 || from >= s[axis]) refuse_node(node, "the slice is empty");
+    const int64_t to = (o.end_mask & bit) == 0 ? place(end[i])
+                       : back                  ? low
+                                               : high;
+    const int64_t way = back ? from - to : to - from;
+    const int64_t each = std::abs(int64_t{step[i]});
     first.push_back(from);
-    sizes.push_back(std::max<int64_t>((to - from + step[i] - 1) / step[i], 0));
+    sizes.push_back(shrinks ? 1
+                            : std::max<int64_t>((way + each - 1) / each, 0));
     if (!shrinks) kept.push_back(sizes.back());
   }
   const Shape full = shape_of(sizes);
