@@ -140,7 +140,7 @@ class Resolver {
     if (tensor.output > 0 && layer.config.is_object() &&
         option(layer.config, "return_state") == Config(true)) {
       throw UnsupportedError("unsupported_attribute", "return_state",
-                             fmt::format("must be false: {} consumes a state "
+                             fmt::format("must be false: {} is a state "
                                          "of {}",
                                          where, text_of(layer)));
     }
