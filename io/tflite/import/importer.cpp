@@ -202,12 +202,15 @@ Tensor Importer::constant(int32_t tensor) const {
   const Shape shape = shape_from(t);
   const int64_t width =
       t.type == schema::TensorType::FLOAT16 ? 2 : element_size(t.type);
+  const std::string tensor_text = fmt::format("tensor '{}'", t.name);
+  if (bytes.empty()) {
+    throw UnsupportedError("unsupported_type", tensor_text, "must be constant");
+  }
   if (width == 0 || std::ssize(bytes) != shape.size() * width) {
-    throw UnsupportedError(
-        "unsupported_type", fmt::format("tensor '{}'", t.name),
-        bytes.empty() ? std::string("must be constant")
-                      : fmt::format("no constant of a supported type, got {}",
-                                    name_of(t.type)));
+    throw UnsupportedError("unsupported_type", tensor_text,
+                           fmt::format("no constant of a supported type, got "
+                                       "{}",
+                                       name_of(t.type)));
   }
   Tensor result = Tensor::zeros(shape);
   const auto to = result.f32();
