@@ -115,8 +115,7 @@ class RecurrentLayer : public Layer {
                     const Variable& input) const {
     Variable x = input;
     if (context.training && o_.dropout > 0) {
-      Rng rng = *context.rng;
-      x = dropout(x, o_.dropout, rng, {x.shape()[0], 1, x.shape()[2]});
+      x = dropout(x, o_.dropout, *context.rng, {x.shape()[0], 1, x.shape()[2]});
     }
     return dense(x, context.read(at(kernel_)));
   }
