@@ -35,6 +35,7 @@ FAMILIES = {
     "merging": "Merging and arithmetic",
     "attention": "Attention and transformers",
     "recurrent": "Recurrent layers",
+    "embedding": "Embeddings and masks",
     "reshaping": "Shapes, selection and reduction",
     "preprocessing": "Preprocessing",
     "regularization": "Regularization in training",

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/embedding.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/rng.h>
 
@@ -17,13 +18,9 @@ constexpr int64_t kCheckedSamples = 2;
 
 void expect_equal_outputs(const Model& model, const Model& loaded) {
   const NoGradGuard no_grad;
-  std::vector<Variable> inputs;
-  Rng rng(1);
-  for (const SymbolicTensor& input : model.inputs()) {
-    Tensor x(input.shape().with(0, kCheckedSamples));
-    rng.fill_uniform(x, -1, 1);
-    inputs.emplace_back(std::move(x));
-  }
+  const std::vector<Tensor> samples =
+      random_inputs(model, kCheckedSamples, -1, 1, Rng(1));
+  const std::vector<Variable> inputs(samples.begin(), samples.end());
   const std::vector<Variable> expected = model(inputs);
   const std::vector<Variable> got = loaded(inputs);
   for (size_t i = 0; i < expected.size(); ++i) {

@@ -1,5 +1,6 @@
 #include "random_samples.h"
 
+#include <octet/layers/embedding.h>
 #include <octet/quant/calibrate.h>
 #include <octet/runtime/rng.h>
 
@@ -8,13 +9,7 @@
 namespace octet::program {
 
 std::vector<Tensor> random_samples(const Model& model, int64_t n) {
-  std::vector<Tensor> samples;
-  Rng rng(2);
-  for (const SymbolicTensor& input : model.inputs()) {
-    Tensor& x = samples.emplace_back(input.shape().with(0, n));
-    rng.fill_uniform(x, 0, 1);
-  }
-  return samples;
+  return random_inputs(model, n, 0, 1, Rng(2));
 }
 
 void calibrate_on_noise(Model& model) {

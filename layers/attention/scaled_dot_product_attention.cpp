@@ -37,6 +37,13 @@ Tensor causal_mask(int64_t queries, int64_t keys) {
   return mask;
 }
 
+/// Returns 1 for the keys that each query sees, otherwise 0: [queries,keys].
+Tensor seen_keys(int64_t queries, int64_t keys) {
+  Tensor mask = causal_mask(queries, keys);
+  for (float& value : mask.f32()) value = value == 0 ? 1.0f : 0.0f;
+  return mask;
+}
+
 class ScaledDotProductAttentionLayer final : public Layer {
  public:
   explicit ScaledDotProductAttentionLayer(
@@ -55,11 +62,11 @@ class ScaledDotProductAttentionLayer final : public Layer {
   Config config() const override { return write_fields(o_); }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
-    if (inputs.size() != 3) {
-      throw ValueError(
-          "count_mismatch", "inputs",
-          fmt::format("the layer takes query, key and value, got {} inputs",
-                      inputs.size()));
+    if (inputs.size() != 3 && inputs.size() != 4) {
+      throw ValueError("count_mismatch", "inputs",
+                       fmt::format("the layer takes query, key, value and "
+                                   "optionally a mask, got {} inputs",
+                                   inputs.size()));
     }
     const Shape& q = inputs[0];
     const Shape& k = inputs[1];
@@ -91,6 +98,14 @@ class ScaledDotProductAttentionLayer final : public Layer {
                        fmt::format("must have {} tokens, as the key, got {}",
                                    k[1], v.to_string()));
     }
+    if (inputs.size() == 4 && inputs[3] != Shape{q[0], k[1]} &&
+        inputs[3] != Shape{q[0], q[1], k[1]}) {
+      throw ShapeError(
+          "shape_mismatch", "mask",
+          fmt::format("must be {} or {}, got {}", Shape{q[0], k[1]}.to_string(),
+                      Shape{q[0], q[1], k[1]}.to_string(),
+                      inputs[3].to_string()));
+    }
     return {q[0], q[1], v[2]};
   }
 
@@ -101,7 +116,10 @@ class ScaledDotProductAttentionLayer final : public Layer {
     const Variable v = heads(inputs[2]);
     Variable scores = scale_shift(matmul(q, k, {.transpose_b = true}),
                                   scale(inputs[0].shape()));
-    if (o_.causal) {
+    if (inputs.size() == 4) {
+      scores = scores +
+               scale_shift(score_mask(inputs[3], q, k), kLargest, -kLargest);
+    } else if (o_.causal) {
       scores = scores + causal_mask(q.shape()[2], k.shape()[2]);
     }
     Variable weights = softmax(scores);
@@ -134,7 +152,10 @@ class ScaledDotProductAttentionLayer final : public Layer {
     std::string scores = context.part(
         "Mul", "scores",
         {products, context.scalar("scale", scale(inputs[0].shape))});
-    if (o_.causal) {
+    if (inputs.size() == 4) {
+      scores =
+          context.part("Add", "masked", {scores, emit_mask(context, inputs)});
+    } else if (o_.causal) {
       const Tensor mask = causal_mask(inputs[0].shape[1], inputs[1].shape[1]);
       scores = context.part("Add", "masked",
                             {scores, context.builder().add_initializer(
@@ -160,6 +181,40 @@ class ScaledDotProductAttentionLayer final : public Layer {
   }
 
  private:
+  // Added to the scores of keys to ignore, as in Keras: if all keys of a query
+  // are ignored, all get the same weight.
+  static constexpr float kLargest = 1e9f;
+
+  // 1 for the keys that each query sees, [n,1,queries or 1,keys].
+  Variable score_mask(const Variable& mask, const Variable& q,
+                      const Variable& k) const {
+    const Shape& s = mask.shape();
+    const int64_t keys = s[-1];
+    Variable y =
+        reshape(mask, {s[0], 1, s.rank() == 3 ? s[1] : int64_t{1}, keys});
+    if (o_.causal) y = y * seen_keys(q.shape()[2], k.shape()[2]);
+    return y;
+  }
+  std::string emit_mask(EmitContext& context,
+                        std::span<const OnnxValue> inputs) const {
+    const Shape& s = inputs[3].shape;
+    const std::vector<int64_t> axes =
+        s.rank() == 3 ? std::vector<int64_t>{1} : std::vector<int64_t>{1, 2};
+    std::string mask =
+        context.part("Unsqueeze", "mask_heads",
+                     {inputs[3].name, context.integers("mask_axes", axes)});
+    if (o_.causal) {
+      const Tensor seen = seen_keys(inputs[0].shape[1], inputs[1].shape[1]);
+      mask = context.part("Mul", "seen",
+                          {mask, context.builder().add_initializer(
+                                     context.layer() + "/causal", seen)});
+    }
+    mask = context.part("Mul", "mask_scaled",
+                        {mask, context.scalar("largest", kLargest)});
+    return context.part("Add", "mask_scores",
+                        {mask, context.scalar("least", -kLargest)});
+  }
+
   // [n,t,heads*d] -> [n,heads,t,d].
   Variable heads(const Variable& x) const {
     const Shape& s = x.shape();

@@ -9,6 +9,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
+#include "base/checks.h"
 #include "base/fields.h"
 #include "base/make_layer.h"
 

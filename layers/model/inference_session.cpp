@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <octet/layers/detail/load_limits.h>
+#include <octet/layers/embedding.h>
 #include <octet/layers/inference_session.h>
+#include <octet/runtime/detail/exact_floats.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/rng.h>
@@ -72,13 +74,7 @@ void check_options(const Model& model, const SessionOptions& options) {
 
 // Random samples on which the program and the model run.
 std::vector<Tensor> samples_for(const Model& model) {
-  std::vector<Tensor> x;
-  Rng rng(1);
-  for (const SymbolicTensor& input : model.inputs()) {
-    rng.fill_uniform(x.emplace_back(input.shape().with(0, kTriedSamples)), -1,
-                     1);
-  }
-  return x;
+  return random_inputs(model, kTriedSamples, -1, 1, Rng(1));
 }
 
 void expect_match(std::optional<bool> matches, const std::string& model) {
@@ -193,8 +189,13 @@ std::vector<Tensor> InferenceSession::outputs_for(int64_t samples) const {
   return outputs;
 }
 
-std::vector<Tensor> InferenceSession::run(
-    std::span<const Tensor> inputs) const {
+std::vector<Tensor> InferenceSession::run(std::span<const Tensor> given) const {
+  std::vector<Tensor> inputs;
+  for (const Tensor& x : given) {
+    const size_t i = inputs.size();
+    inputs.push_back(
+        exact_floats(x, i < inputs_.size() ? inputs_[i].name : "input"));
+  }
   expect_inputs(inputs);
   std::vector<Tensor> outputs = outputs_for(inputs[0].shape()[0]);
   run_into(inputs, outputs);

@@ -334,7 +334,7 @@ std::vector<SymbolicTensor> Model::operator()(
       layer = own.clone(context);
       layer->set_name(name() + "/" + own.name());
     }
-    values[step.node] = call(layer, std::move(arguments));
+    values[step.node] = call_masked(layer, std::move(arguments));
     if (first) layer->share_parameters(own);
   }
   std::vector<SymbolicTensor> outputs;

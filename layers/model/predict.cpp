@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/model.h>
+#include <octet/runtime/detail/exact_floats.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
@@ -46,8 +47,12 @@ Tensor Model::predict(const Tensor& x) const {
   return predict(std::span(&x, 1))[0];
 }
 
-std::vector<Tensor> Model::predict(std::span<const Tensor> inputs) const {
-  expect_inputs(inputs.size());
+std::vector<Tensor> Model::predict(std::span<const Tensor> given) const {
+  expect_inputs(given.size());
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < given.size(); ++i) {
+    inputs.push_back(exact_floats(given[i], inputs_[i].node->layer->name()));
+  }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].empty()) {
       throw ValueError("missing_value", "predict", "no tensor given");

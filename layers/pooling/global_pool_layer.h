@@ -2,9 +2,12 @@
 // GlobalAveragePooling2D: a layer template over sequences or images.
 #pragma once
 
+#include <array>
+
 #include <fmt/format.h>
 
 #include <octet/layers/custom_layer.h>
+#include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
 #include "base/checks.h"
@@ -35,7 +38,15 @@ class GlobalPoolLayer final : public Layer {
     return facts;
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
-    const Shape& x = kAxes == 2 ? image_input(inputs) : sequence_input(inputs);
+    const bool masked = takes_mask() && inputs.size() == 2;
+    const std::span<const Shape> given = masked ? inputs.first(1) : inputs;
+    const Shape& x = kAxes == 2 ? image_input(given) : sequence_input(given);
+    if (masked && inputs[1] != Shape{x[0], x[1]}) {
+      throw ShapeError(
+          "shape_mismatch", "mask",
+          fmt::format("must be {}, got {}", Shape{x[0], x[1]}.to_string(),
+                      inputs[1].to_string()));
+    }
     if (!o_.keepdims) return {x[0], x[-1]};
     const Shape y = x.with(1, 1);
     return kAxes == 2 ? y.with(2, 1) : y;
@@ -45,6 +56,10 @@ class GlobalPoolLayer final : public Layer {
     const Keepdims keepdims = o_.keepdims ? Keepdims::yes : Keepdims::no;
     const std::vector<int> axes =
         kAxes == 2 ? std::vector{1, 2} : std::vector{1};
+    if (inputs.size() == 2) {
+      const Variable mask = expand_dims(without_gradient(inputs[1]), 2);
+      return sum(inputs[0] * mask, axes, keepdims) / sum(mask, axes, keepdims);
+    }
     return kKind == Pooling::max ? max(inputs[0], axes, keepdims)
                                  : mean(inputs[0], axes, keepdims);
   }
@@ -52,6 +67,7 @@ class GlobalPoolLayer final : public Layer {
                  std::span<const OnnxValue> inputs) const override {
     const OnnxValue& x = inputs[0];
     const int rank = x.shape.rank();
+    if (inputs.size() == 2) return emit_masked(context, inputs);
     const std::string y = context.node(
         kKind == Pooling::max ? "GlobalMaxPool" : "GlobalAveragePool",
         {context.channels_first(x.name, rank)});
@@ -61,6 +77,30 @@ class GlobalPoolLayer final : public Layer {
   }
 
  private:
+  static Variable without_gradient(const Variable& mask) {
+    return compare(Comparison::not_equal, mask, Tensor::scalar(0));
+  }
+  static constexpr bool takes_mask() {
+    return kKind == Pooling::average && kAxes == 1;
+  }
+  OnnxValue emit_masked(EmitContext& context,
+                        std::span<const OnnxValue> inputs) const {
+    const OnnxValue& x = inputs[0];
+    const std::string mask =
+        context.part("Unsqueeze", "mask",
+                     {inputs[1].name, context.integers("mask_axis", {2})});
+    const auto sum = [&](const char* name, const std::string& value) {
+      return context.part(
+          "ReduceSum", name,
+          {value, context.integers(fmt::format("{}_axes", name), {1})},
+          {{"keepdims", int64_t{o_.keepdims ? 1 : 0}}});
+    };
+    const std::string total =
+        sum("total", context.part("Mul", "masked", {x.name, mask}));
+    return {context.node("Div", {total, sum("count", mask)}),
+            output_shape(std::array{x.shape, inputs[1].shape})};
+  }
+
   Options o_;
 };
 

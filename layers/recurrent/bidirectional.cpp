@@ -35,8 +35,25 @@ constexpr MergeMode kMergeModes[] = {
      }},
 };
 
+// As in Keras, outputs of masked steps are 0 in a Bidirectional.
+bool has_zeros(const Config& config, const SymbolicTensor& x) {
+  return config.at("return_sequences") == Config(true) &&
+         mask_of(x).node != nullptr;
+}
+
+// Returns the layer, or an equal layer that outputs 0 for masked steps.
+LayerHandle forward_layer(const LayerHandle& layer, const SymbolicTensor& x) {
+  Config config = layer->config();
+  if (!has_zeros(config, x)) return layer;
+  config.set("zero_output_for_mask", true);
+  const LayerHandle result(create_layer(layer->class_name(), config));
+  result->set_name(layer->name());
+  return result;
+}
+
 // Returns an equal layer in the other direction.
-std::shared_ptr<Layer> backward_layer(const Layer& forward) {
+std::shared_ptr<Layer> backward_layer(const Layer& forward,
+                                      const SymbolicTensor& x) {
   Config config = forward.config();
   const Config* backwards = config.find("go_backwards");
   if (backwards == nullptr) {
@@ -51,6 +68,7 @@ std::shared_ptr<Layer> backward_layer(const Layer& forward) {
                      "goes backwards");
   }
   config.set("go_backwards", true).set("keep_order", true);
+  if (has_zeros(config, x)) config.set("zero_output_for_mask", true);
   return create_layer(forward.class_name(), config);
 }
 
@@ -62,7 +80,7 @@ SymbolicTensor bidirectional(const SymbolicTensor& x, const LayerHandle& layer,
                       [&] {
                         const MergeMode& mode =
                             find_named("merge_mode", kMergeModes, o.merge_mode);
-                        const LayerHandle backward(backward_layer(*layer));
+                        const LayerHandle backward(backward_layer(*layer, x));
                         if (layer->built()) {
                           throw ValueError("invalid_value", "layer",
                                            "must not have been called before");
@@ -71,7 +89,8 @@ SymbolicTensor bidirectional(const SymbolicTensor& x, const LayerHandle& layer,
                           layer->set_name(part_name(o.name, "forward"));
                           backward->set_name(part_name(o.name, "backward"));
                         }
-                        return mode.merge(o.name)({layer(x), backward(x)});
+                        const LayerHandle forward = forward_layer(layer, x);
+                        return mode.merge(o.name)({forward(x), backward(x)});
                       });
 }
 

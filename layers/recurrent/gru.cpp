@@ -42,13 +42,15 @@ class GRULayer final : public RecurrentLayer<GRUOptions, 3> {
     RecurrentOptions options = cell_options();
     options.recurrent_activation = gates_;
     options.reset_after = o_.reset_after;
-    return select_steps(gru(x, recurrent_kernel(context), of_states, options),
-                        form());
+    const RecurrentInputs further = more(inputs);
+    return select_steps(
+        gru(x, recurrent_kernel(context), of_states, options, further),
+        further.mask, form());
   }
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    return emit_as(context, inputs[0],
+    return emit_as(context, inputs,
                    {.op = "GRU",
                     .gates = {0, 1, 2},
                     .functions = {gates_, activation_},

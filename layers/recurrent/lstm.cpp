@@ -11,6 +11,7 @@ static void fields(Visitor& v, LSTMOptions& o) {
   recurrent_fields(v, o);
   v("recurrent_activation", o.recurrent_activation);
   v("unit_forget_bias", o.unit_forget_bias);
+  v.extra("return_cell", o.return_cell, false);
 }
 
 namespace {
@@ -31,12 +32,15 @@ class LSTMLayer final : public RecurrentLayer<LSTMOptions, 4> {
     if (bias() != nullptr) x = bias_add(x, context.read(*bias()));
     RecurrentOptions options = cell_options();
     options.recurrent_activation = gates_;
-    return select_steps(lstm(x, recurrent_kernel(context), options), form());
+    options.return_cell = o_.return_cell;
+    const RecurrentInputs further = more(inputs);
+    return select_steps(lstm(x, recurrent_kernel(context), options, further),
+                        further.mask, form());
   }
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    return emit_as(context, inputs[0],
+    return emit_as(context, inputs,
                    {.op = "LSTM",
                     .gates = {0, 3, 1, 2},
                     .functions = {gates_, activation_, activation_}});

@@ -1,7 +1,7 @@
 // Code shared by LSTM, GRU and SimpleRNN.
 #pragma once
 
-#include <array>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -31,14 +31,26 @@ struct SequenceForm {
   int64_t units = 0;
   bool backwards = false;
   bool return_sequences = false;
-  bool flipped = false;  ///< sequences in order of computation
+  bool flipped = false;      ///< sequences in order of computation
+  bool zero_masked = false;  ///< outputs of masked steps are 0
+  bool initial_state = false;
+  bool return_cell = false;  ///< LSTM: h and c
 };
 
+/// Checks x [n,t,c], the initial states [n,units] and an optional mask [n,t].
+/// Throws: ValueError for another number of inputs; ShapeError.
+void check_recurrent_inputs(std::span<const Shape> inputs,
+                            const SequenceForm& form, bool has_cell);
+
+/// Returns the states and the mask among the inputs.
+RecurrentInputs further_inputs(std::span<const Variable> inputs,
+                               const SequenceForm& form, bool has_cell);
 /// Returns the sequence or its last step, in order of computation.
-Variable select_steps(const Variable& y, const SequenceForm& form);
+Variable select_steps(const Variable& y, const Variable& mask,
+                      const SequenceForm& form);
 
 /// Exports a layer; `bias` [k*units] may be empty.
-OnnxValue emit_cell(EmitContext& context, const OnnxValue& x,
+OnnxValue emit_cell(EmitContext& context, std::span<const OnnxValue> inputs,
                     const OnnxCell& cell, const SequenceForm& form,
                     const Parameter& kernel, const Parameter& recurrent,
                     const Parameter* bias);
@@ -58,14 +70,11 @@ class RecurrentLayer : public Layer {
   }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
-    const Shape& x = single_input(inputs);
-    if (x.rank() != 3) {
-      throw ShapeError(
-          "invalid_shape", "input",
-          fmt::format("must be sequences [n,t,c], got {}", x.to_string()));
-    }
-    if (o_.return_sequences) return {x[0], x[1], o_.units};
-    return {x[0], o_.units};
+    check_recurrent_inputs(inputs, form(), kGates == 4);
+    const Shape& x = inputs[0];
+    const int64_t size = form().return_cell ? 2 * o_.units : o_.units;
+    if (o_.return_sequences) return {x[0], x[1], size};
+    return {x[0], size};
   }
 
   void build(std::span<const Shape> inputs) override {
@@ -105,10 +114,17 @@ class RecurrentLayer : public Layer {
   virtual ParameterOptions bias_options() const { return {}; }
 
   SequenceForm form() const {
-    return {.units = o_.units,
-            .backwards = o_.go_backwards,
-            .return_sequences = o_.return_sequences,
-            .flipped = o_.go_backwards && !o_.keep_order};
+    SequenceForm form{.units = o_.units,
+                      .backwards = o_.go_backwards,
+                      .return_sequences = o_.return_sequences,
+                      .flipped = o_.go_backwards && !o_.keep_order,
+                      .zero_masked = o_.zero_output_for_mask,
+                      .initial_state = o_.initial_state};
+    if constexpr (kGates == 4) form.return_cell = o_.return_cell;
+    return form;
+  }
+  RecurrentInputs more(std::span<const Variable> inputs) const {
+    return further_inputs(inputs, form(), kGates == 4);
   }
   /// Returns the products of the inputs with the kernel, [n,t,gates*units].
   Variable products(const ForwardContext& context,
@@ -126,9 +142,9 @@ class RecurrentLayer : public Layer {
   RecurrentOptions cell_options() const {
     return {.activation = activation_, .backwards = o_.go_backwards};
   }
-  OnnxValue emit_as(EmitContext& context, const OnnxValue& x,
+  OnnxValue emit_as(EmitContext& context, std::span<const OnnxValue> inputs,
                     const OnnxCell& cell) const {
-    return emit_cell(context, x, cell, form(), at(kernel_), at(recurrent_),
+    return emit_cell(context, inputs, cell, form(), at(kernel_), at(recurrent_),
                      bias());
   }
 
@@ -157,6 +173,8 @@ void recurrent_fields(Visitor& v, Options& o) {
   v("return_sequences", o.return_sequences);
   v("go_backwards", o.go_backwards);
   v.extra("keep_order", o.keep_order, false);
+  v.extra("zero_output_for_mask", o.zero_output_for_mask, false);
+  v.extra("initial_state", o.initial_state, false);
 }
 
 /// Converts options of older Keras versions.

@@ -24,13 +24,15 @@ class SimpleRNNLayer final : public RecurrentLayer<SimpleRNNOptions, 1> {
                    std::span<const Variable> inputs) const override {
     Variable x = products(context, inputs[0]);
     if (bias() != nullptr) x = bias_add(x, context.read(*bias()));
+    const RecurrentInputs further = more(inputs);
     return select_steps(
-        simple_rnn(x, recurrent_kernel(context), cell_options()), form());
+        simple_rnn(x, recurrent_kernel(context), cell_options(), further),
+        further.mask, form());
   }
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    return emit_as(context, inputs[0],
+    return emit_as(context, inputs,
                    {.op = "RNN", .gates = {0}, .functions = {activation_}});
   }
 };

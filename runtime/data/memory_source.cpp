@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/detail/exact_floats.h>
 #include <octet/runtime/detail/tensor_parts.h>
 #include <octet/runtime/error.h>
 
@@ -89,10 +90,11 @@ void check_names(std::string_view what,
 }
 
 void check_input(const Tensor& input) {
-  if (input.dtype() != DType::f32 && input.dtype() != DType::u8) {
+  const DType type = input.dtype();
+  if (type != DType::f32 && type != DType::u8) {
     throw ValueError("dtype_mismatch", "dataset",
-                     fmt::format("inputs must be f32 or u8, got {}",
-                                 to_string(input.dtype())));
+                     fmt::format("inputs must be f32, u8, i32 or i64, got {}",
+                                 to_string(type)));
   }
   if (input.shape().rank() < 1) {
     throw ShapeError("invalid_shape", "dataset",
@@ -157,6 +159,9 @@ std::shared_ptr<const SampleSource> memory_source(
   }
   check_names("inputs", inputs);
   check_names("labels", labels);
+  for (auto& [name, tensor] : inputs) {
+    tensor = exact_floats(tensor, name.empty() ? "inputs" : name);
+  }
   for (const auto& [name, tensor] : inputs) check_input(tensor);
   for (const auto& [name, tensor] : labels) check_label(tensor);
   const Shape& first = inputs[0].tensor.shape();

@@ -36,7 +36,7 @@ GruCell gru_cell(const SequenceSizes& s, const RecurrentOptions& o,
 }
 
 void run_gru(const GruCell& cell, const SequenceSizes& s, const Tensor& x,
-             Tensor& y, GruSteps* saved) {
+             const StepInputs& more, Tensor& y, GruSteps* saved) {
   const RecurrentOptions& o = cell.o;
   const int64_t u = s.units;
   const int64_t width = s.width();
@@ -52,9 +52,10 @@ void run_gru(const GruCell& cell, const SequenceSizes& s, const Tensor& x,
     float* h = arena::scratch(1, rows * u);
     float* reset = arena::scratch(2, rows * u);  // r * h
     std::fill_n(z, rows * width, 0.0f);
-    std::fill_n(h, rows * u, 0.0f);
+    start_state(more.state, first, rows, u, h);
     for (int64_t k = 0; k < s.steps; ++k) {
-      if (k > 0) {
+      const bool has_state = k > 0 || more.state != nullptr;
+      if (has_state) {
         multiply_rows({h, rows, u}, u, cell.panels.f32().data(), from_state,
                       {.out = z, .pixel = width});
       }
@@ -77,7 +78,7 @@ void run_gru(const GruCell& cell, const SequenceSizes& s, const Tensor& x,
           if (saved != nullptr) std::copy_n(reset + r * u, u, inner + at * u);
         }
       }
-      if (!o.reset_after && k > 0) {
+      if (!o.reset_after && has_state) {
         multiply_rows({reset, rows, u}, u, cell.candidate_panels.f32().data(),
                       u, {.out = z + 2 * u, .pixel = width});
       }
@@ -85,12 +86,15 @@ void run_gru(const GruCell& cell, const SequenceSizes& s, const Tensor& x,
         const int64_t at = s.row(first + r, k);
         float* const g = z + r * width;
         float* const state = h + r * u;
-        if (!o.reset_after) {
-          kernels::table().accumulate(g + 2 * u, from + at * width + 2 * u, u);
-        }
-        apply(o.activation, g + 2 * u, u);
-        for (int64_t j = 0; j < u; ++j) {
-          state[j] = g[j] * state[j] + (1 - g[j]) * g[2 * u + j];
+        if (more.counts(at)) {
+          if (!o.reset_after) {
+            kernels::table().accumulate(g + 2 * u, from + at * width + 2 * u,
+                                        u);
+          }
+          apply(o.activation, g + 2 * u, u);
+          for (int64_t j = 0; j < u; ++j) {
+            state[j] = g[j] * state[j] + (1 - g[j]) * g[2 * u + j];
+          }
         }
         std::copy_n(state, u, to + at * u);
         if (saved != nullptr) std::copy_n(g, width, gates + at * width);
@@ -99,15 +103,18 @@ void run_gru(const GruCell& cell, const SequenceSizes& s, const Tensor& x,
   });
 }
 
-// Gradients with respect to x, and to the products of the states.
+// Gradients with respect to x, to the products of the states and, if given, to
+// the initial state.
 struct GruGradients {
   Tensor dx;
   Tensor du;  // [n,t,3*units]; with reset_after only
+  Tensor dstate;
 };
 
 GruGradients gru_gradients(const SequenceSizes& s, const RecurrentOptions& o,
                            const Tensor& kernel, const Tensor& y,
-                           const GruSteps& saved, const Tensor& dy) {
+                           const GruSteps& saved, const StepInputs& more,
+                           const Tensor& dy) {
   const int64_t u = s.units;
   const int64_t width = s.width();
   const bool after = o.reset_after;
@@ -123,6 +130,8 @@ GruGradients gru_gradients(const SequenceSizes& s, const RecurrentOptions& o,
   const float* given = dy.f32().data();
   float* to = dx.f32().data();
   float* to_state = after ? du.f32().data() : to;
+  const bool initial = more.state != nullptr;
+  Tensor dinitial = initial ? Tensor(Shape{s.n, u}) : Tensor();
   const Tensor zeros = Tensor::zeros({u});
   for_sample_blocks(s.n, [&](int64_t first, int64_t last) {
     const int64_t rows = last - first;
@@ -132,8 +141,8 @@ GruGradients gru_gradients(const SequenceSizes& s, const RecurrentOptions& o,
     std::fill_n(dh, rows * u, 0.0f);
     for (int64_t k = s.steps - 1; k >= 0; --k) {
       const auto state_before = [&](int64_t r) {
-        return k == 0 ? zeros.f32().data()
-                      : states + s.row(first + r, k - 1) * u;
+        if (k > 0) return states + s.row(first + r, k - 1) * u;
+        return initial ? more.state + (first + r) * u : zeros.f32().data();
       };
       for (int64_t r = 0; r < rows; ++r) {
         const int64_t at = s.row(first + r, k);
@@ -141,6 +150,11 @@ GruGradients gru_gradients(const SequenceSizes& s, const RecurrentOptions& o,
         const float* const h = state_before(r);
         float* const d = to + at * width;
         float* const dstate = dh + r * u;
+        if (!more.counts(at)) {
+          kernels::table().accumulate(dstate, given + at * u, u);
+          std::fill_n(d, width, 0.0f);
+          continue;
+        }
         for (int64_t j = 0; j < u; ++j) {
           const float all = given[at * u + j] + dstate[j];
           d[j] = all * (h[j] - g[2 * u + j]);
@@ -160,6 +174,10 @@ GruGradients gru_gradients(const SequenceSizes& s, const RecurrentOptions& o,
         const float* const g = gates + at * width;
         const float* const h = state_before(r);
         float* const d = to + at * width;
+        if (!more.counts(at)) {
+          if (after) std::fill_n(to_state + at * width, width, 0.0f);
+          continue;
+        }
         for (int64_t j = 0; j < u; ++j) {
           if (after) {
             d[u + j] = d[2 * u + j] * inner[at * u + j];
@@ -176,19 +194,22 @@ GruGradients gru_gradients(const SequenceSizes& s, const RecurrentOptions& o,
           p[2 * u + j] = d[2 * u + j] * g[u + j];
         }
       }
-      if (k == 0) break;
+      if (k == 0 && !initial) break;
       multiply_rows({to_state + s.row(first, k) * width, rows, s.steps * width},
                     from_state, panels.f32().data(), u, {.out = next});
       kernels::table().accumulate(dh, next, rows * u);
     }
+    if (!initial) return;
+    std::copy_n(dh, rows * u, dinitial.f32().data() + first * u);
   });
-  return {dx, du};
+  return {dx, du, dinitial};
 }
 
 // The states multiply the columns of z and r, and r * h those of g.
 Tensor gru_kernel_gradient(const SequenceSizes& s, const Tensor& y,
-                           const GruSteps& saved, const GruGradients& g) {
-  const Tensor before = states_before(y, s);
+                           const GruSteps& saved, const float* initial,
+                           const GruGradients& g) {
+  const Tensor before = states_before(y, s, initial);
   if (!g.du.empty()) return product_of_rows(before, g.du);
   Tensor result = product_of_rows(before, g.dx);
   const Tensor candidate = product_of_rows(saved.inner, g.dx);
@@ -203,9 +224,10 @@ Tensor gru_kernel_gradient(const SequenceSizes& s, const Tensor& y,
 }  // namespace
 
 Variable gru(const Variable& x, const Variable& kernel, const Variable& bias,
-             const RecurrentOptions& options) {
+             const RecurrentOptions& options, const RecurrentInputs& more) {
   const SequenceSizes s =
       sequence_sizes("gru", x.shape(), kernel.shape(), 3, options.backwards);
+  check_inputs("gru", s, more);
   if (bias && bias.shape() != Shape{s.width()}) {
     throw ShapeError(
         "shape_mismatch", "gru",
@@ -225,29 +247,35 @@ Variable gru(const Variable& x, const Variable& kernel, const Variable& bias,
     if (bias) own.bias = own.bias.clone();
     return inference::TracedOp{
         .op = "gru",
-        .inputs = {x},
+        .inputs = with_inputs(x, more),
         .shape = shape,
-        .forward = [own](std::span<const Tensor> in, Tensor& y) {
-          run_gru(own, own.s.with_samples(y.shape()[0]), in[0], y, nullptr);
+        .forward = [own, given = given_inputs(more)](std::span<const Tensor> in,
+                                                     Tensor& y) {
+          run_gru(own, own.s.with_samples(y.shape()[0]), in[0],
+                  values_of(given, in), y, nullptr);
         }};
   });
   if (traced) return traced;
   Tensor y(shape);
   const bool needs_gradient = x.requires_grad() || kernel.requires_grad() ||
-                              (bias && bias.requires_grad());
+                              (bias && bias.requires_grad()) ||
+                              (more.state && more.state.requires_grad());
   if (!grad_enabled() || !needs_gradient) {
-    run_gru(cell, s, x.value(), y, nullptr);
+    run_gru(cell, s, x.value(), values_of(more), y, nullptr);
     return y;
   }
   GruSteps saved{Tensor(x.shape()), Tensor(shape)};
-  run_gru(cell, s, x.value(), y, &saved);
-  return record(
-      "gru", {x, kernel, bias}, y, {weight, y, saved.gates, saved.inner},
-      [=, has_bias = static_cast<bool>(bias)](const Tensor& dy) {
-        const GruGradients g = gru_gradients(s, options, weight, y, saved, dy);
-        return std::vector{g.dx, gru_kernel_gradient(s, y, saved, g),
-                           has_bias ? sum_of_rows(g.du) : Tensor()};
-      });
+  run_gru(cell, s, x.value(), values_of(more), y, &saved);
+  return record("gru", {x, kernel, bias, more.state}, y,
+                {weight, y, saved.gates, saved.inner},
+                [=, has_bias = static_cast<bool>(bias)](const Tensor& dy) {
+                  const StepInputs values = values_of(more);
+                  const GruGradients g =
+                      gru_gradients(s, options, weight, y, saved, values, dy);
+                  return std::vector{
+                      g.dx, gru_kernel_gradient(s, y, saved, values.state, g),
+                      has_bias ? sum_of_rows(g.du) : Tensor(), g.dstate};
+                });
 }
 
 }  // namespace octet

@@ -56,6 +56,69 @@ SequenceSizes sequence_sizes(std::string_view op, const Shape& x,
           .backwards = backwards};
 }
 
+void check_inputs(std::string_view op, const SequenceSizes& s,
+                  const RecurrentInputs& more) {
+  const auto check = [&](const char* name, const Variable& given,
+                         const Shape& shape) {
+    if (!given || given.shape() == shape) return;
+    throw ShapeError("shape_mismatch", std::string(op),
+                     fmt::format("{} must have shape {}, got {}", name,
+                                 shape.to_string(), given.shape().to_string()));
+  };
+  check("mask", more.mask, {s.n, s.steps});
+  check("state", more.state, {s.n, s.units});
+  check("cell", more.cell, {s.n, s.units});
+  const bool cell_fits = s.gates == 4 ? static_cast<bool>(more.cell) ==
+                                            static_cast<bool>(more.state)
+                                      : !more.cell;
+  if (!cell_fits) {
+    throw ValueError("invalid_value", std::string(op),
+                     s.gates == 4 ? "state and cell must be given together"
+                                  : "cell must be empty");
+  }
+}
+
+std::vector<Variable> with_inputs(const Variable& x,
+                                  const RecurrentInputs& more) {
+  std::vector<Variable> inputs{x};
+  for (const Variable& each : {more.mask, more.state, more.cell}) {
+    if (each) inputs.push_back(each);
+  }
+  return inputs;
+}
+
+StepInputs values_of(const RecurrentInputs& more) {
+  const auto values = [](const Variable& each) -> const float* {
+    if (!each) return nullptr;
+    const Tensor& value = each.value();
+    return value.f32().data();
+  };
+  return {values(more.mask), values(more.state), values(more.cell)};
+}
+
+GivenInputs given_inputs(const RecurrentInputs& more) {
+  return {static_cast<bool>(more.mask), static_cast<bool>(more.state),
+          static_cast<bool>(more.cell)};
+}
+
+StepInputs values_of(const GivenInputs& given, std::span<const Tensor> in) {
+  std::array<const float*, 3> values{};
+  size_t next = 1;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i]) values[i] = in[next++].f32().data();
+  }
+  return {values[0], values[1], values[2]};
+}
+
+void start_state(const float* initial, int64_t first, int64_t rows,
+                 int64_t units, float* state) {
+  if (initial == nullptr) {
+    std::fill_n(state, rows * units, 0.0f);
+  } else {
+    std::copy_n(initial + first * units, rows * units, state);
+  }
+}
+
 Tensor pack_columns(const Tensor& kernel, int64_t first, int64_t count) {
   return pack_block(kernel, first, kernel.shape()[0], count, false);
 }
@@ -113,12 +176,13 @@ void multiply_by_slope(CellFunction f, const float* y, float* g, int64_t n) {
   }
 }
 
-Tensor states_before(const Tensor& y, const SequenceSizes& s) {
+Tensor states_before(const Tensor& y, const SequenceSizes& s,
+                     const float* initial) {
   Tensor states(y.shape());
   const float* from = y.f32().data();
   float* to = states.f32().data();
   for (int64_t sample = 0; sample < s.n; ++sample) {
-    std::fill_n(to + s.row(sample, 0) * s.units, s.units, 0.0f);
+    start_state(initial, sample, 1, s.units, to + s.row(sample, 0) * s.units);
     for (int64_t k = 1; k < s.steps; ++k) {
       std::copy_n(from + s.row(sample, k - 1) * s.units, s.units,
                   to + s.row(sample, k) * s.units);

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include <octet/runtime/ops/recurrent.h>
 #include <octet/runtime/parallel.h>
@@ -32,10 +35,37 @@ struct SequenceSizes {
   }
 };
 
+/// Values of RecurrentInputs; null pointers for empty ones.
+struct StepInputs {
+  const float* mask = nullptr;   // [n,steps]
+  const float* state = nullptr;  // [n,units]
+  const float* cell = nullptr;   // [n,units]
+
+  /// Whether the step in row `row` of [n*steps,...] changes the state.
+  bool counts(int64_t row) const { return mask == nullptr || mask[row] != 0; }
+};
+
 /// Checks the shapes of a recurrent op. Throws: ShapeError.
 SequenceSizes sequence_sizes(std::string_view op, const Shape& x,
                              const Shape& kernel, int64_t gates,
                              bool backwards);
+
+/// Checks the further inputs. Throws: ShapeError, ValueError.
+void check_inputs(std::string_view op, const SequenceSizes& s,
+                  const RecurrentInputs& more);
+/// Returns x followed by the inputs that are not empty.
+std::vector<Variable> with_inputs(const Variable& x,
+                                  const RecurrentInputs& more);
+/// Pointers into the inputs themselves.
+StepInputs values_of(const RecurrentInputs& more);
+/// Whether mask, state and cell are given.
+using GivenInputs = std::array<bool, 3>;
+GivenInputs given_inputs(const RecurrentInputs& more);
+/// Pointers into the values of with_inputs().
+StepInputs values_of(const GivenInputs& given, std::span<const Tensor> in);
+/// Copies rows [first, first + rows) of an initial state, or zeros.
+void start_state(const float* initial, int64_t first, int64_t rows,
+                 int64_t units, float* state);
 
 /// Packs columns [first, first + count) of a recurrent kernel for products with
 /// states, or their transpose for products with gradients of gates.
@@ -48,8 +78,10 @@ void apply(CellFunction f, float* x, int64_t n);
 /// g[i] *= f'(x) for f(x) = y[i].
 void multiply_by_slope(CellFunction f, const float* y, float* g, int64_t n);
 
-/// Returns the states before each step, [n,steps,units]; zeros for the first.
-Tensor states_before(const Tensor& y, const SequenceSizes& s);
+/// Returns the states before each step, [n,steps,units]; `initial` or zeros for
+/// the first.
+Tensor states_before(const Tensor& y, const SequenceSizes& s,
+                     const float* initial);
 
 /// Returns a^T b for the rows of [n,t,...], each sum a single chain.
 Tensor product_of_rows(const Tensor& a, const Tensor& b);

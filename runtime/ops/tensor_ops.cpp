@@ -350,6 +350,9 @@ Tensor gather(const Tensor& x, int axis, std::vector<int64_t> indices) {
 Tensor take(const Tensor& x, std::vector<int64_t> indices, int axis) {
   return compute([&] { return take(Variable(x), std::move(indices), axis); });
 }
+Tensor embedding(const Tensor& indices, const Tensor& table) {
+  return compute([&] { return embedding(Variable(indices), Variable(table)); });
+}
 Tensor flip(const Tensor& x, int axis) {
   return compute([&] { return flip(Variable(x), axis); });
 }

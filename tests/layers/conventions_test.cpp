@@ -187,10 +187,9 @@ TEST(EveryLayerClass, OutputHasTheInferredShapeForAnyBatch) {
     for (const Shape& sample : example.samples) inputs.push_back(input(sample));
     const Model model(inputs, {call(layer, inputs)});
     for (const int64_t batch : {1, 3}) {
-      std::vector<Variable> x;
-      for (const Shape& shape : with_batch(example, batch)) {
-        x.emplace_back(noise(shape));
-      }
+      const std::vector<Tensor> samples =
+          random_inputs(model, batch, -1, 1, Rng(1));
+      const std::vector<Variable> x(samples.begin(), samples.end());
       const NoGradGuard no_grad;
       EXPECT_EQ(model(x)[0].shape(), model.outputs()[0].shape().with(0, batch));
     }

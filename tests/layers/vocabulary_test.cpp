@@ -59,18 +59,19 @@ TEST(Vocabulary, IsThatOfVariablesForTensors) {
   // Element types, quantized values and samples, which Variables lack.
   EXPECT_EQ(without(tensors, variables),
             (Names{"absmax_per_block", "absmax_per_channel", "cast",
-                   "dequantize", "quantize", "rows_at", "scales_of_log2"}));
+                   "dequantize", "exact_floats", "quantize", "random_inputs",
+                   "rows_at", "scales_of_log2"}));
 }
 
 TEST(Vocabulary, IsThatOfSymbolicTensors) {
   const Names variables = functions_returning("Variable");
   const Names symbolic = functions_returning("SymbolicTensor");
   EXPECT_GT(symbolic.size(), 80u);
-  // Construction of graphs, and compositions of several layers.
-  EXPECT_EQ(
-      without(symbolic, variables),
-      (Names{"bidirectional", "call", "einsum", "input", "multi_head_attention",
-             "patch_embedding", "transformer_block"}));
+  // Construction of graphs, masks, and compositions of several layers.
+  EXPECT_EQ(without(symbolic, variables),
+            (Names{"bidirectional", "call", "call_masked", "einsum", "input",
+                   "mask_of", "multi_head_attention", "patch_embedding",
+                   "transformer_block"}));
   // Layers with options (convolution, pooling, recurrent, ...), and earlier
   // names of functions that both have: absolute (abs), exponential (exp),
   // negate (negative), scale_shift (affine), swish (silu), hard_swish
@@ -94,6 +95,8 @@ TEST(Vocabulary, IsThatOfSymbolicTensors) {
                    "depthwise_conv1d",
                    "depthwise_conv2d",
                    "dequantize",
+                   "embedding",
+                   "exact_floats",
                    "exponential",
                    "gather",
                    "gru",
@@ -107,6 +110,7 @@ TEST(Vocabulary, IsThatOfSymbolicTensors) {
                    "pad2d",
                    "prelu",
                    "quantize",
+                   "random_inputs",
                    "resize2d",
                    "rows_at",
                    "scale_shift",

@@ -76,6 +76,8 @@ def run(path, inputs):
         if len(value.shape) == 4 and x.ndim == 2:  # flattened in the file
             _, c, h, w = value.shape
             x = x.reshape(-1, h, w, c)
+        if value.type == "tensor(int64)":
+            x = x.astype(np.int64)
         feeds[value.name] = np.ascontiguousarray(to_onnx(x, of_inputs))
     outputs = session.run(None, feeds)
     return ([to_keras(y, of_outputs) for y in outputs],

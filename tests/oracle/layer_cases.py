@@ -14,6 +14,7 @@ TOKENS = (2, 3, 5)  # [n,t,d]
 SIGNAL = (2, 9, 3)  # [n,l,c]; file tests distinguish l and c by size
 TRACE = (1, 7, 1)  # one channel
 BANDS = (1, 5, 17)
+STEPS = (2, 9)  # mask of SIGNAL
 
 ACTIVATIONS = [
     "linear", "relu", "relu6", "sigmoid", "tanh", "softmax", "silu", "gelu",
@@ -233,6 +234,50 @@ def recurrent():
          rnn(3, activation="relu", use_bias=False, return_sequences=True,
              go_backwards=True), [SIGNAL]),
         ("simple_rnn_one", rnn(1, activation="linear"), [(3, 1, 1)]),
+        # With a mask [n,t], or initial states.
+        ("lstm_masked", lstm(4), [SIGNAL, STEPS]),
+        ("lstm_masked_sequences", lstm(3, return_sequences=True),
+         [SIGNAL, STEPS]),
+        ("lstm_masked_zeros",
+         lstm(2, return_sequences=True, zero_output_for_mask=True),
+         [SIGNAL, STEPS]),
+        ("lstm_masked_backwards",
+         lstm(3, return_sequences=True, go_backwards=True), [SIGNAL, STEPS]),
+        ("lstm_masked_backwards_last", lstm(2, go_backwards=True),
+         [SIGNAL, STEPS]),
+        ("lstm_state", lstm(3, return_sequences=True),
+         [SIGNAL, (2, 3), (2, 3)]),
+        ("lstm_state_backwards", lstm(17, go_backwards=True),
+         [BANDS, (1, 17), (1, 17)]),
+        ("gru_masked", gru(4), [SIGNAL, STEPS]),
+        ("gru_masked_sequences", gru(3, return_sequences=True),
+         [SIGNAL, STEPS]),
+        ("gru_masked_reset_before",
+         gru(3, return_sequences=True, reset_after=False, go_backwards=True),
+         [SIGNAL, STEPS]),
+        ("gru_state", gru(3, return_sequences=True), [SIGNAL, (2, 3)]),
+        ("gru_state_reset_before", gru(2, reset_after=False, use_bias=False),
+         [SIGNAL, (2, 2)]),
+        ("simple_rnn_masked",
+         rnn(3, activation="hard_sigmoid", return_sequences=True),
+         [SIGNAL, STEPS]),
+        ("simple_rnn_masked_backwards",
+         rnn(2, activation="relu", go_backwards=True), [SIGNAL, STEPS]),
+        ("simple_rnn_state", rnn(3, activation="relu"), [SIGNAL, (2, 3)]),
+    ]
+
+
+def embeddings():
+    return [
+        ("embedding", layers.Embedding(7, 3), [(2, 5)]),
+        ("embedding_one", layers.Embedding(5, 1), [(3,)]),
+        ("embedding_wide", layers.Embedding(40, 17), [(17, 2, 3)]),
+        ("masking", layers.Masking(), [SIGNAL]),
+        ("masking_value", layers.Masking(-1.5), [SIGNAL]),
+        ("global_average_pooling1d_masked", layers.GlobalAveragePooling1D(),
+         [SIGNAL, STEPS]),
+        ("global_average_pooling1d_masked_keepdims",
+         layers.GlobalAveragePooling1D(keepdims=True), [SIGNAL, STEPS]),
     ]
 
 
@@ -506,7 +551,7 @@ def identities():
 
 
 def all_cases():
-    return (convolutions() + sequences() + dense() + recurrent() +
+    return (convolutions() + sequences() + dense() + recurrent() + embeddings() +
             normalizations() +
             activations() +
             poolings() + items() + layouts() + merges() +

@@ -106,14 +106,20 @@ def write(path, case):
 class KerasLayer:
     """A Keras layer in float64 as a function of its weights and inputs."""
 
-    def __init__(self, layer, shapes):
+    def __init__(self, layer, shapes, name=""):
         self.config = layer.get_config()
         self.config.pop("name")
+        # Inputs after x: initial states, then a mask.
+        self.masked = "masked" in name
+        self.states = len(shapes) - 1 - self.masked if "state" in name else 0
         double = type(layer).from_config(
             self.config | {"name": "layer", "dtype": "float64"})
         inputs = [jnp.zeros(shape) for shape in shapes]
         self.separate = isinstance(layer, keras.layers.MultiHeadAttention)
-        double(*self.arguments(inputs))
+        args, more = self.arguments(inputs)
+        double(*args, **more)
+        if self.states:
+            self.config["initial_state"] = True
         self.layer = double
         self.trainable = list(double.trainable_variables)
         # Excludes seeds of random layers and the like.
@@ -123,8 +129,14 @@ class KerasLayer:
 
     def arguments(self, inputs):
         if self.separate:
-            return inputs
-        return [inputs[0] if len(inputs) == 1 else list(inputs)]
+            return inputs, {}
+        inputs, more = list(inputs), {}
+        if self.masked:
+            more["mask"] = inputs.pop() > 0
+        if self.states:
+            more["initial_state"] = inputs[1:]
+            inputs = inputs[:1]
+        return [inputs[0] if len(inputs) == 1 else inputs], more
 
     def weight_names(self):
         return ([self.name_of(v) for v in self.trainable],
@@ -147,11 +159,11 @@ class KerasLayer:
         fixed = iter(fixed)
         state = [next(fixed) if self.is_weight(v) else v.value
                  for v in self.fixed]
-        extra = {}
+        args, extra = self.arguments(inputs)
         if "training" in self.layer._call_signature.parameters:
             extra["training"] = training
         y, after = self.layer.stateless_call(
-            trainable, state, *self.arguments(list(inputs)), **extra)
+            trainable, state, *args, **extra)
         return y, [value for value, v in zip(after, self.fixed)
                    if self.is_weight(v)]
 
@@ -448,6 +460,15 @@ def record(name, layer, shapes):
         inputs = [np.round(np.abs(x) + np.float32(0.25), 7) for x in inputs]
     if layer.class_name == "Where":
         inputs[0] = (inputs[0] > 0).astype(np.float32)
+    if layer.class_name == "Embedding":
+        inputs[0] = rng.integers(0, layer.config["input_dim"],
+                                 shapes[0]).astype(np.float32)
+    if layer.class_name == "Masking":
+        inputs[0][:, 1::3] = layer.config["mask_value"]
+    if "masked" in name:  # the first and the last step, and others
+        mask = (inputs[-1] > 0).astype(np.float32)
+        mask[0, 0], mask[-1, -1], mask[:, 2] = 0, 0, 1
+        inputs[-1] = mask
     names, fixed_names = layer.weight_names()
     sizes, fixed_sizes = layer.shapes()
     weights = [draw(rng, *pair) for pair in zip(sizes, names)]
@@ -508,7 +529,7 @@ def main():
         total += path.stat().st_size
 
     for name, layer, shapes in layer_cases.all_cases():
-        make("layers", name, lambda: KerasLayer(layer, shapes), shapes)
+        make("layers", name, lambda: KerasLayer(layer, shapes, name), shapes)
     for name, class_name, config, function, weights, shapes in DEFINITIONS:
         make("layers", name,
              lambda: DefinedLayer(class_name, config, function, weights),

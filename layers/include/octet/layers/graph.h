@@ -40,6 +40,8 @@ struct GraphNode {
   std::shared_ptr<const Layer> layer;  ///< modified only through a Model
   std::vector<SymbolicTensor> inputs;  ///< arguments of the call, in order
   Shape shape;  ///< of the output; the batch dimension is Shape::kAnySize
+  /// Node of the mask that the layer creates, once mask_of() has added it.
+  mutable std::weak_ptr<const GraphNode> mask = {};
 
   /// Returns the layer's properties for these inputs.
   LayerFacts facts() const;
@@ -52,6 +54,20 @@ struct GraphNode {
 SymbolicTensor call(const std::shared_ptr<Layer>& layer,
                     std::vector<SymbolicTensor> inputs);
 
+/// Returns the mask of a sequence as Keras propagates it: [n,t], 1 for steps
+/// that count and 0 for steps to skip. Embedding with mask_zero and Masking
+/// create masks; elementwise layers, Dense, normalizations, dropout, merges and
+/// recurrent layers that return sequences pass them on. Without a mask, an
+/// empty tensor.
+SymbolicTensor mask_of(const SymbolicTensor& x);
+
+/// Calls `layer` as Keras does: layers that skip steps (LSTM, GRU, SimpleRNN,
+/// GlobalAveragePooling1D, ScaledDotProductAttention) get the masks of their
+/// inputs as a further input, unless it is given. Logs a warning if the layer
+/// loses a mask. Throws: as call().
+SymbolicTensor call_masked(const std::shared_ptr<Layer>& layer,
+                           std::vector<SymbolicTensor> inputs);
+
 /// A callable handle to a layer, the base of `Conv2D` and others. Copies share
 /// the layer and its weights, so calling a handle twice shares the weights.
 class LayerHandle {
@@ -62,12 +78,12 @@ class LayerHandle {
       : layer_(std::move(layer)) {}
 
   /// Calls the layer on an input, or on a list of inputs. The first call
-  /// creates the layer's parameters. Throws: as call().
+  /// creates the layer's parameters. Throws: as call_masked().
   SymbolicTensor operator()(const SymbolicTensor& x) const {
-    return call(layer_, {x});
+    return call_masked(layer_, {x});
   }
   SymbolicTensor operator()(std::vector<SymbolicTensor> inputs) const {
-    return call(layer_, std::move(inputs));
+    return call_masked(layer_, std::move(inputs));
   }
   /// Does not compile: pass several inputs as a list, `Add()({x, y})`.
   template <class Second, class... More>

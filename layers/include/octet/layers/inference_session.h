@@ -55,7 +55,7 @@ class InferenceSession {
   explicit InferenceSession(Model&& model, const SessionOptions& options = {});
 
   /// Returns the outputs, bit-identical to model(x). A single sample uses all
-  /// threads; a batch is split among them.
+  /// threads; a batch is split among them. Inputs of i32 and i64 are indices.
   /// Shapes: [n, ...] with n >= 1.
   /// Throws: ShapeError if x does not fit; ValueError for a wrong number of
   /// inputs, for several outputs in the single-output form, for more than
@@ -63,10 +63,10 @@ class InferenceSession {
   /// of set_active_isa().
   Tensor run(const Tensor& x) const;
   [[nodiscard]] std::vector<Tensor> run(std::span<const Tensor> inputs) const;
-  /// Like run(), into `outputs`. With max_batch it allocates no tensors, unless
-  /// layers are called.
-  /// Throws: like run(); ValueError for a wrong number of outputs; ShapeError
-  /// for an output of another shape or element type.
+  /// Like run(), from f32 into `outputs`. With max_batch it allocates no
+  /// tensors, unless layers are called. Throws: like run(); ValueError for a
+  /// wrong number of outputs; ShapeError for an output of another shape or
+  /// element type.
   void run_into(std::span<const Tensor> inputs,
                 std::span<Tensor> outputs) const;
 

@@ -6,6 +6,7 @@
 #include <octet/layers/convolution.h>
 #include <octet/layers/custom_layer.h>
 #include <octet/layers/dense.h>
+#include <octet/layers/embedding.h>
 #include <octet/layers/graph.h>
 #include <octet/layers/inference_session.h>
 #include <octet/layers/merging.h>

@@ -143,12 +143,12 @@ class [[nodiscard]] Model {
   /// compiled program runs, which is kept until the model changes; a model that
   /// cannot be compiled runs layer by layer, after a warning ("not_compiled").
   /// Thread-safe, unless layers observe (Layer::observing): they see the whole
-  /// batch.
+  /// batch. Inputs are f32, or i32 and i64 (indices) up to 2^24.
   /// Throws: ShapeError if x does not fit; ValueError for a wrong number of
-  /// inputs, or for several outputs in the single-output form.
+  /// inputs, larger integers, or for several outputs in the single-output form.
   Tensor predict(const Tensor& x) const;
   [[nodiscard]] std::vector<Tensor> predict(
-      std::span<const Tensor> inputs) const;
+      std::span<const Tensor> given) const;
 
   /// Returns the nodes in topological order; creation order breaks ties.
   std::span<const std::shared_ptr<const GraphNode>> nodes() const& {

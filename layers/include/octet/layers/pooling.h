@@ -108,9 +108,10 @@ struct GlobalAveragePooling1DOptions {
   std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
-/// Averages each channel over the sequence.
-/// Shapes: [n,l,c] -> [n,c], or [n,1,c] with keepdims.
-/// Throws: ShapeError for inputs other than sequences.
+/// Averages each channel over the sequence, or over the steps with 1 in a mask,
+/// which mask_of() provides; without any such step, the result is NaN.
+/// Shapes: [n,l,c], or {[n,l,c], mask [n,l]} -> [n,c], or [n,1,c] with
+/// keepdims. Throws: ShapeError for inputs other than sequences.
 class GlobalAveragePooling1D : public LayerHandle {
  public:
   /// Each call checks its inputs.

@@ -1,5 +1,7 @@
-// Recurrent layers over sequences [n,t,c], from states of zero. Parameters,
-// options and results are those of Keras.
+// Recurrent layers over sequences [n,t,c]. Parameters, options and results are
+// those of Keras. Inputs are x, the initial states if there are any, and
+// optionally a mask [n,t], which mask_of() provides: a step with 0 preserves
+// the states, and its output is that of the step before.
 #pragma once
 
 #include <string>
@@ -12,7 +14,8 @@ namespace octet {
 /// Fields in order: units, activation, recurrent_activation, use_bias,
 /// kernel_initializer, recurrent_initializer, bias_initializer,
 /// unit_forget_bias, kernel_regularizer, recurrent_regularizer,
-/// bias_regularizer, dropout, return_sequences, go_backwards, keep_order, name
+/// bias_regularizer, dropout, return_sequences, go_backwards, keep_order,
+/// zero_output_for_mask, initial_state, return_cell, name
 struct LSTMOptions {
   int64_t units = 0;                ///< size of the state, >= 1; required
   std::string activation = "tanh";  ///< of candidates and states; see LSTM
@@ -34,6 +37,11 @@ struct LSTMOptions {
   bool go_backwards = false;
   /// With go_backwards: returns sequences in the order of the input.
   bool keep_order = false;
+  bool zero_output_for_mask = false;  ///< outputs of masked steps are 0
+  /// Inputs are {x, h, c}, with the states [n,units] before the first step.
+  bool initial_state = false;
+  /// Appends the cell state to the features: 2*units instead of units.
+  bool return_cell = false;
   std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
@@ -42,8 +50,8 @@ struct LSTMOptions {
 /// order i, f, g, o. Functions: linear, relu, sigmoid, tanh, hard_sigmoid and
 /// hard_sigmoid_v2 (clip(0.2 x + 0.5, 0, 1), of Keras 1 and 2).
 /// Shapes: [n,t,c] -> [n,units], or [n,t,units] with return_sequences.
-/// Throws: ValueError for units < 1, dropout outside [0,1) or another function;
-/// ShapeError for another rank.
+/// Throws: ValueError for units < 1, dropout outside [0,1), another function or
+/// number of inputs; ShapeError for other shapes.
 /// Source: Hochreiter and Schmidhuber, Neural Computation 9, 1997.
 class LSTM : public LayerHandle {
  public:
@@ -55,7 +63,8 @@ class LSTM : public LayerHandle {
 /// Fields in order: units, activation, recurrent_activation, use_bias,
 /// kernel_initializer, recurrent_initializer, bias_initializer,
 /// kernel_regularizer, recurrent_regularizer, bias_regularizer, dropout,
-/// return_sequences, go_backwards, keep_order, reset_after, name
+/// return_sequences, go_backwards, keep_order, zero_output_for_mask,
+/// initial_state, reset_after, name
 struct GRUOptions {
   int64_t units = 0;                ///< size of the state, >= 1; required
   std::string activation = "tanh";  ///< of candidates; see LSTM
@@ -74,6 +83,9 @@ struct GRUOptions {
   bool go_backwards = false;
   /// With go_backwards: returns sequences in the order of the input.
   bool keep_order = false;
+  bool zero_output_for_mask = false;  ///< outputs of masked steps are 0
+  /// Inputs are {x, h}, with the state [n,units] before the first step.
+  bool initial_state = false;
   /// Applies the reset gate after the product with the recurrent kernel, with a
   /// separate bias, as PyTorch does; false: to the state before it.
   bool reset_after = true;
@@ -97,7 +109,7 @@ class GRU : public LayerHandle {
 /// Fields in order: units, activation, use_bias, kernel_initializer,
 /// recurrent_initializer, bias_initializer, kernel_regularizer,
 /// recurrent_regularizer, bias_regularizer, dropout, return_sequences,
-/// go_backwards, keep_order, name
+/// go_backwards, keep_order, zero_output_for_mask, initial_state, name
 struct SimpleRNNOptions {
   int64_t units = 0;                ///< size of the state, >= 1; required
   std::string activation = "tanh";  ///< of the state; see LSTM
@@ -115,6 +127,9 @@ struct SimpleRNNOptions {
   bool go_backwards = false;
   /// With go_backwards: returns sequences in the order of the input.
   bool keep_order = false;
+  bool zero_output_for_mask = false;  ///< outputs of masked steps are 0
+  /// Inputs are {x, h}, with the state [n,units] before the first step.
+  bool initial_state = false;
   std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
@@ -145,7 +160,7 @@ struct BidirectionalOptions {
 /// parameters backwards, and merges the results; sequences are in the order of
 /// the input. Layers: `layer` as `<name>/forward`, `<name>/backward`, and
 /// `<name>`, a Concatenate, Add, Multiply or Average. Without a name, the model
-/// names them.
+/// names them. With a mask, the outputs of masked steps are 0.
 /// Shapes: [n,t,c] -> [n,units] or [n,t,units], with concat 2*units.
 /// Throws: ValueError for a layer that is not recurrent, was called before or
 /// has go_backwards, or another merge_mode; as the layer.

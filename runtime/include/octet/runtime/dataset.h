@@ -108,13 +108,14 @@ class [[nodiscard]] Dataset {
   /// Creates a data set of all samples of `source`.
   /// Throws: ValueError for a null pointer or a size below 0.
   explicit Dataset(std::shared_ptr<const SampleSource> source);
-  /// Samples in memory. Shapes: inputs [n, ...] as f32, or as u8 that read()
-  /// multiplies by `input_scale`; labels as i64 [n] (class indices), i64 [n,
+  /// Samples in memory. Shapes: inputs [n, ...] as f32, as i32 or i64 (indices,
+  /// read as f32), or as u8 that read() multiplies by `input_scale`; labels as
+  /// i64 [n] (class indices), i64 [n,
   /// ...] (per-position indices, as in masks) or f32 [n, ...] (targets: values
   /// or class probabilities).
   /// Throws: ShapeError if counts differ, or for class indices [n,1];
-  /// ValueError for an empty tensor, other types, or an input_scale that is 0,
-  /// not finite, or other than 1 for f32.
+  /// ValueError for an empty tensor, other types, integers beyond 2^24, or an
+  /// input_scale that is 0, not finite, or other than 1 without u8.
   Dataset(Tensor inputs, Tensor labels, float input_scale = 1.0f);
   /// Samples for a model with several inputs or outputs, matched by layer name,
   /// or all by position:

@@ -182,6 +182,7 @@ Tensor slice(const Tensor& x, const std::vector<int64_t>& start,
              const std::vector<int64_t>& shape);
 Tensor gather(const Tensor& x, int axis, std::vector<int64_t> indices);
 Tensor take(const Tensor& x, std::vector<int64_t> indices, int axis);
+Tensor embedding(const Tensor& indices, const Tensor& table);
 Tensor flip(const Tensor& x, int axis);
 Tensor repeat(const Tensor& x, int64_t repeats, int axis);
 Tensor tile(const Tensor& x, const std::vector<int64_t>& repeats);

@@ -36,6 +36,13 @@ Variable slice(const Variable& x, int axis, int64_t first, int64_t count,
 /// range.
 Variable gather(const Variable& x, int axis, std::vector<int64_t> indices);
 
+/// Rows of a table by index: y[n,...] = table[indices[n,...]].
+/// Shapes: indices [n,...], table [rows,d] -> [n,...,d]. The indices have no
+/// gradient.
+/// Throws: ShapeError; ValueError for an index that is not a whole number in
+/// [0, rows).
+Variable embedding(const Variable& indices, const Variable& table);
+
 /// Pads each image with `value`.
 /// Shapes: [n,h,w,c] -> [n,top+h+bottom,left+w+right,c].
 /// Throws: ShapeError; ValueError for pads outside [0, kMaxWindow].

@@ -20,7 +20,8 @@ enum class CellFunction {
 };
 
 /// Options of lstm(), gru() and simple_rnn().
-/// Fields in order: activation, recurrent_activation, backwards, reset_after
+/// Fields in order: activation, recurrent_activation, backwards, reset_after,
+/// return_cell
 struct RecurrentOptions {
   CellFunction activation = CellFunction::tanh;  ///< of candidates and states
   CellFunction recurrent_activation = CellFunction::sigmoid;  ///< of the gates
@@ -29,19 +30,32 @@ struct RecurrentOptions {
   /// gru() only: multiplies the reset gate by the product of the state with the
   /// recurrent kernel (true) or by the state (false).
   bool reset_after = true;
+  /// lstm() only: appends c' to the features, [n,t,2*units].
+  bool return_cell = false;
 };
 
-/// Long short-term memory, from states of zero. With z = x + h kernel, split
+/// Further inputs of lstm(), gru() and simple_rnn(). Empty ones are not used.
+/// Fields in order: mask, state, cell
+struct RecurrentInputs {
+  /// [n,t]: a step with 0 preserves states, and its output is the state. No
+  /// gradient.
+  Variable mask = {};
+  Variable state = {};  ///< h before the first step, [n,units]; empty: zeros
+  Variable cell = {};   ///< lstm() only: c before the first step, likewise
+};
+
+/// Long short-term memory. With z = x + h kernel, split
 /// into i, f, g, o, and s the recurrent activation:
 ///   c' = s(f) * c + s(i) * activation(g),  h' = s(o) * activation(c')
 /// Shapes: x [n,t,4*units], kernel [units,4*units] -> h' [n,t,units].
-/// Throws: ShapeError.
+/// Throws: ShapeError; ValueError for a single initial state.
 /// Source: Hochreiter and Schmidhuber, Neural Computation 9, 1997; order of the
 /// gates: Keras.
 Variable lstm(const Variable& x, const Variable& kernel,
-              const RecurrentOptions& options = {});
+              const RecurrentOptions& options = {},
+              const RecurrentInputs& more = {});
 
-/// Gated recurrent unit, from a state of zero. With u = h kernel + bias, x and
+/// Gated recurrent unit. With u = h kernel + bias, x and
 /// u split into z, r, g, and s the recurrent activation:
 ///   z = s(xz + uz),  r = s(xr + ur),  g = activation(xg + r * ug)
 ///   h' = z * h + (1 - z) * g
@@ -53,13 +67,14 @@ Variable lstm(const Variable& x, const Variable& kernel,
 /// Source: Cho et al., arXiv 1406.1078; reset_after: arXiv 1406.1078v1, as in
 /// Keras and PyTorch.
 Variable gru(const Variable& x, const Variable& kernel, const Variable& bias,
-             const RecurrentOptions& options = {});
+             const RecurrentOptions& options = {},
+             const RecurrentInputs& more = {});
 
-/// Simple recurrent network, from a state of zero: h' = activation(x + h
-/// kernel). Ignores recurrent_activation.
-/// Shapes: x [n,t,units], kernel [units,units] -> h' [n,t,units].
-/// Throws: ShapeError.
+/// Simple recurrent network: h' = activation(x + h kernel). Ignores
+/// recurrent_activation. Shapes: x [n,t,units], kernel [units,units] -> h'
+/// [n,t,units]. Throws: ShapeError.
 Variable simple_rnn(const Variable& x, const Variable& kernel,
-                    const RecurrentOptions& options = {});
+                    const RecurrentOptions& options = {},
+                    const RecurrentInputs& more = {});
 
 }  // namespace octet
