@@ -45,6 +45,20 @@ inline Tensor as_floats(const Tensor& x) {
   return result;
 }
 
+/// Converts whole numbers in float32 to i32 or i64; other tensors and types are
+/// unchanged.
+inline Tensor as_integers(const Tensor& x, DType type) {
+  if (x.dtype() != DType::f32) return x;
+  const auto convert = [&]<class Integer>(Integer) {
+    Tensor result(x.shape(), type);
+    std::ranges::transform(x.f32(), result.data<Integer>().begin(),
+                           [](float v) { return static_cast<Integer>(v); });
+    return result;
+  };
+  if (type == DType::i32) return convert(int32_t{});
+  return type == DType::i64 ? convert(int64_t{}) : x;
+}
+
 /// Converts IEEE 754 half precision to single precision, exactly.
 inline float half_to_float(uint16_t half) {
   const uint32_t sign = uint32_t{half & 0x8000u} << 16;

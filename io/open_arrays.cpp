@@ -11,6 +11,7 @@
 #include <octet/io/data.h>
 #include <octet/io/detail/checks.h>
 #include <octet/io/image.h>
+#include <octet/runtime/detail/exact_floats.h>
 #include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>
 
@@ -31,7 +32,9 @@ Tensor read_samples(const fs::path& path, const OpenDataOptions& options) {
   }
   // Bytes are images.
   if (options.takes_numbers && !options.preprocess && x.dtype() != DType::u8) {
-    return as_floats(x);
+    return x.dtype() == DType::i32 || x.dtype() == DType::i64
+               ? exact_floats(x, path.string())
+               : as_floats(x);
   }
   if (x.dtype() == DType::f32) {
     throw ValueError(

@@ -11,6 +11,7 @@
 #include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/detail/model_data.h>
+#include <octet/layers/embedding.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
@@ -246,6 +247,11 @@ DataTarget target_of(const Model& model, const ModelSource& source) {
   }
   target.takes_bytes = has_uint8_input(source);
   target.takes_numbers = has_other_types(source);
+  const std::vector<int64_t> limits = index_limits(model);
+  target.takes_numbers.resize(limits.size());
+  for (size_t i = 0; i < limits.size(); ++i) {
+    if (limits[i] > 0) target.takes_numbers[i] = true;
+  }
   // Octet files have NHWC samples like Keras, even if imported from ONNX.
   const io::OnnxInterface file =
       is_onnx(source.what) ? interface_of(source) : io::OnnxInterface();

@@ -26,6 +26,7 @@
 #include "onnx/export/ports.h"
 #include "onnx/graph/qdq.h"
 #include "onnx/lint/graph.h"
+#include "onnx/reference/constants.h"
 #include "onnx/reference/program.h"
 #include "traced_body.h"
 
@@ -352,10 +353,12 @@ TracedModel TracedModel::from_onnx_bytes(const std::string& bytes,
   body.values = std::move(trace.values);
   const auto program =
       std::make_shared<const run::Program>(run::program_of(std::move(model)));
-  body.run = [program, places, limits](const Tensor& x) {
+  body.run = [program, places, limits](const Tensor& given) {
+    const auto type = run::dtype_of(program->input_types.at(0));
+    const Tensor x = as_integers(given, type.value_or(DType::f32));
     run::check_inputs(*program, std::span(&x, 1));
     const run::Values made = run::run(*program, std::span(&x, 1), limits);
-    std::vector<Tensor> values{as_floats(x)};
+    std::vector<Tensor> values{as_floats(given)};
     for (size_t i = 1; i < places.size(); ++i) {
       values.push_back(made[places[i]]);
     }

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kAttentionSuffix = "/attention";
 constexpr std::string_view kCausal = "use_causal_mask";
+constexpr std::string_view kMask = "attention_mask";
 
 // Keras' shapes: [d,heads,k] for [d,heads*k], and [heads,k,d] for [heads*k,d].
 WeightTarget split(WeightTarget target, bool first_axis, int64_t heads) {
@@ -78,6 +79,11 @@ class AttentionBuilder final : public LayerBuilder {
       k = project("/key", heads_ * key_dim, k);
       v = project("/value", heads_ * value_dim, v);
     } else {
+      for (const KerasValue& x : {q, k, v}) {
+        if (x.unmasked || mask_of(x.tensor).node == nullptr) continue;
+        throw UnsupportedError("unsupported_layer", text_of(layer()),
+                               "must have inputs without a mask");
+      }
       // Keras does not divide the scores by the root of the features.
       q = run({"/scale", "Rescaling",
                Config()
@@ -88,7 +94,17 @@ class AttentionBuilder final : public LayerBuilder {
     const bool causal = std::ranges::any_of(arguments, [](const auto& each) {
       return each.name == kCausal && each.constant == Config(true);
     });
-    const KerasValue mean = attend({q, k, v}, causal);
+    std::vector<KerasValue> operands{q, k, v};
+    for (const BuiltArgument& argument : arguments) {
+      if (argument.name != kMask || !argument.value) continue;
+      operands.push_back(materialize(*argument.value, {}));
+      for (const KerasValue& x : {q, k, v}) {
+        if (x.unmasked || mask_of(x.tensor).node == nullptr) continue;
+        throw UnsupportedError("unsupported_attribute", "attention_mask",
+                               "is not supported beside the mask of an input");
+      }
+    }
+    const KerasValue mean = attend(std::move(operands), causal);
     if (!projects_) return {mean};
     const std::vector<int64_t> units = integers_of(config_, "output_shape");
     if (units.size() > 1) {
@@ -143,6 +159,7 @@ class AttentionBuilder final : public LayerBuilder {
     constexpr std::array<std::string_view, 3> kNames{"query", "value", "key"};
     size_t next = 0;
     for (const BuiltArgument& argument : arguments) {
+      if (argument.name == kMask && argument.value && projects_) continue;
       const auto at = std::ranges::find(kNames, argument.name);
       size_t slot = at != kNames.end()
                         ? static_cast<size_t>(at - kNames.begin())

@@ -12,6 +12,7 @@
 
 #include "arranged.h"
 #include "file_errors.h"
+#include "keras/masks.h"
 
 namespace octet::io {
 namespace {
@@ -78,6 +79,7 @@ class ModelBuilder {
                   builder = layer_builder(layer, prefix_ + layer.name, state_);
                 }
                 values[index][number] = builder->call(arguments, number);
+                update_masks(layer, arguments, values[index][number]);
                 add_alias(layer, values[index][number]);
                 if (traces(TraceKind::import)) {
                   trace_import(layer, values[index][number]);

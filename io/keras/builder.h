@@ -79,8 +79,8 @@ std::unique_ptr<LayerBuilder> layer_builder(const KerasLayer& layer,
                                             BuildState& state);
 
 /// Returns the builder of a class that is not a sequence of layers in Octet:
-/// attention, Bidirectional, TimeDistributed and SpectralNormalization;
-/// otherwise null.
+/// attention, recurrent layers, Bidirectional, TimeDistributed and
+/// SpectralNormalization; otherwise null.
 using CreateBuilder = std::unique_ptr<LayerBuilder> (*)(const KerasLayer&,
                                                         const std::string& name,
                                                         BuildState&);
@@ -89,6 +89,9 @@ std::unique_ptr<LayerBuilder> nested_builder(const KerasLayer& layer,
                                              const std::string& name,
                                              BuildState& state);
 std::unique_ptr<LayerBuilder> attention_builder(const KerasLayer& layer,
+                                                const std::string& name,
+                                                BuildState& state);
+std::unique_ptr<LayerBuilder> recurrent_builder(const KerasLayer& layer,
                                                 const std::string& name,
                                                 BuildState& state);
 std::unique_ptr<LayerBuilder> bidirectional_builder(const KerasLayer& layer,

@@ -11,7 +11,9 @@
 
 #include "arranged.h"
 #include "keras/builder.h"
+#include "keras/masks.h"
 #include "keras/operation.h"
+#include "keras/recurrent.h"
 #include "keras/training_only.h"
 
 namespace octet::io {
@@ -82,7 +84,14 @@ class SequenceBuilder : public LayerBuilder {
       frozen = frozen || argument.constant == Config(false);
       return ignores_training(layer().class_name);
     });
+    // A mask affects statistics in training only.
+    std::erase_if(used, [&](const BuiltArgument& argument) {
+      return argument.name == "mask" &&
+             layer().class_name == "BatchNormalization";
+    });
+    const auto mask = take_mask(used, layer().class_name);
     std::vector<KerasValue> values = only_tensors(used);
+    if (mask) values.push_back(*mask);
     if (!steps_) steps_ = steps_for(keras_shape(values[0]));
     if (steps_->empty() && values.size() != 1) {
       throw UnsupportedError(
@@ -97,6 +106,19 @@ class SequenceBuilder : public LayerBuilder {
   }
 
  private:
+  /// Removes and returns the mask of a layer that takes it as an input.
+  static std::optional<KerasValue> take_mask(std::vector<BuiltArgument>& used,
+                                             std::string_view class_name) {
+    if (class_name != "GlobalAveragePooling1D") return std::nullopt;
+    const auto given = std::ranges::find_if(used, [](const auto& argument) {
+      return argument.name == "mask" && argument.value;
+    });
+    if (given == used.end()) return std::nullopt;
+    KerasValue mask = *given->value;
+    used.erase(given);
+    return mask;
+  }
+
   std::vector<LayerSpec> steps_for(const Shape& input) const {
     return find_factory(state().options, layer()) == nullptr &&
                    is_composite(layer().class_name)
@@ -151,7 +173,15 @@ class TimeDistributedBuilder final : public WrapperBuilder {
 
   std::vector<KerasValue> call(const std::vector<BuiltArgument>& arguments,
                                size_t index) override {
-    KerasValue x = materialize(only_tensors(arguments)[0], {});
+    std::vector<BuiltArgument> used = arguments;
+    const bool masked = std::erase_if(used, [](const BuiltArgument& each) {
+                          return each.name == "mask" && each.value;
+                        }) > 0;
+    KerasValue x = materialize(only_tensors(used)[0], {});
+    if (masked && takes_mask(layer().inner->class_name)) {
+      throw UnsupportedError("unsupported_layer", text_of(*layer().inner),
+                             "a mask in TimeDistributed is not supported");
+    }
     const Shape& shape = x.tensor.shape();
     if (!steps_) {
       steps_ = sequence_over_steps(*layer().inner, state(), shape);
@@ -178,6 +208,13 @@ class TimeDistributedBuilder final : public WrapperBuilder {
   }
 
  private:
+  /// Whether a layer depends on the masks of steps.
+  static bool takes_mask(const std::string& class_name) {
+    return is_recurrent(class_name) || class_name == "Bidirectional" ||
+           class_name == "GlobalAveragePooling1D" ||
+           class_name == "MultiHeadAttention" || class_name == "Softmax";
+  }
+
   /// Limits calls: each adds a slice of the input to the graph.
   void count_calls(const Shape& shape) const {
     constexpr int64_t kMostSteps = 64;
@@ -232,8 +269,13 @@ KerasValue LayerBuilder::run(const LayerSpec& step,
     if (is_frozen(layer_)) made->set_trainable(false);
     part = parts_.insert(parts_.end(), {step, made, order});
   }
-  return value_after(order, inputs[0], step,
-                     octet::call(part->layer, std::move(tensors)));
+  const bool unmasked = all_unmasked(step, inputs);
+  KerasValue y = value_after(order, inputs[0], step,
+                             unmasked ? octet::call(part->layer, tensors)
+                                      : call_masked(part->layer, tensors));
+  y.unmasked = unmasked;
+  y.unused_mask = std::ranges::any_of(inputs, &KerasValue::unused_mask);
+  return y;
 }
 
 std::shared_ptr<Layer> LayerBuilder::find(std::string_view suffix) const {
@@ -303,7 +345,10 @@ CreateBuilder find_builder(std::string_view class_name) {
   static constexpr std::pair<std::string_view, CreateBuilder> kBuilders[] = {
       {"Attention", attention_builder},
       {"Bidirectional", bidirectional_builder},
+      {"GRU", recurrent_builder},
+      {"LSTM", recurrent_builder},
       {"MultiHeadAttention", attention_builder},
+      {"SimpleRNN", recurrent_builder},
       {"SpectralNormalization", create<WrapperBuilder>},
       {"TimeDistributed", create<TimeDistributedBuilder>},
   };

@@ -12,6 +12,7 @@
 
 #include "added_layers.h"
 #include "keras/function_call.h"
+#include "keras/recurrent.h"
 #include "unique_names.h"
 
 namespace octet::io {
@@ -345,7 +346,8 @@ int64_t outputs_of(const KerasLayer& layer) {
   const std::string function = function_of(layer);
   // An unlimited number: the function is rejected later, by name.
   if (layer.operation && !is_known_operation(layer)) return INT64_MAX;
-  if (!layer.operation || layer.calls.empty()) return 1;
+  if (!layer.operation) return 1 + states_of(layer);
+  if (layer.calls.empty()) return 1;
   // All calls have the same number: a function with other settings is another
   // layer.
   return outputs_of(function,

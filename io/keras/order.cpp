@@ -140,12 +140,13 @@ KerasValue value_in(const AxisOrder& order, const SymbolicTensor& tensor) {
   AxisLayout layout(dims_of(tensor.shape()));
   const int rank = tensor.shape().rank();
   if (order.channels_first && has_pixels(rank)) {
-    return {tensor, layout.transposed(inverse_of(channels_first_axes(rank)))};
+    return {.tensor = tensor,
+            .layout = layout.transposed(inverse_of(channels_first_axes(rank)))};
   }
   if (order.features && order.features->stored() == layout.stored()) {
-    return {tensor, *order.features};
+    return {.tensor = tensor, .layout = *order.features};
   }
-  return {tensor, std::move(layout)};
+  return {.tensor = tensor, .layout = std::move(layout)};
 }
 
 AxisOrder order_of(const KerasValue& value) {
@@ -169,11 +170,12 @@ KerasValue materialize(const KerasValue& value, const AxisOrder& wanted) {
     target = *wanted.features;
   }
   if (const auto moves = between(value.layout, target)) {
-    return {arranged(value.tensor, *moves), std::move(target)};
+    return {arranged(value.tensor, *moves), std::move(target), value.unmasked,
+            value.unused_mask};
   }
   const SymbolicTensor in_keras = arranged(value.tensor, value.layout);
   return {arranged(in_keras, between(AxisLayout(dims), target).value()),
-          std::move(target)};
+          std::move(target), value.unmasked, value.unused_mask};
 }
 
 AxisOrder order_for(const LayerSpec& step, std::span<const KerasValue> inputs) {
@@ -255,10 +257,11 @@ KerasValue value_after(const AxisOrder& order, const KerasValue& x,
   if (has_channels_first(step.config)) return value_in(kPlain, y);
   const AxisLayout flat(dims_of(y.shape()));
   const int rank = x.tensor.shape().rank();
-  return {y, flat.reshaped(x.layout.stored())
-                 ->transposed(inverse_of(channels_first_axes(rank)))
-                 .reshaped(flat.stored())
-                 .value()};
+  return {.tensor = y,
+          .layout = flat.reshaped(x.layout.stored())
+                        ->transposed(inverse_of(channels_first_axes(rank)))
+                        .reshaped(flat.stored())
+                        .value()};
 }
 
 AxisLayout weight_layout(const AxisOrder& order, const LayerSpec& step,

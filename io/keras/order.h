@@ -26,6 +26,10 @@ struct AxisOrder {
 struct KerasValue {
   SymbolicTensor tensor;
   AxisLayout layout;  ///< from the tensor to Keras' axes
+  /// Keras lost the mask that mask_of() would return.
+  bool unmasked = false;
+  /// Keras has a mask that the layer before did not use.
+  bool unused_mask = false;
 };
 
 KerasValue value_in(const AxisOrder& order, const SymbolicTensor& tensor);

@@ -20,9 +20,9 @@ FusionKind kind_of_function(const std::string& function) {
 
 // Returns the kind of layers without a role of their own.
 FusionKind kind_of_class(const std::string& name) {
-  if (name == "GRU" || name == "LSTM" || name == "LayerNormalization" ||
-      name == "ScaledDotProductAttention" || name == "SimpleRNN" ||
-      name == "Softmax") {
+  if (name == "Embedding" || name == "GRU" || name == "LSTM" ||
+      name == "LayerNormalization" || name == "ScaledDotProductAttention" ||
+      name == "SimpleRNN" || name == "Softmax") {
     return FusionKind::floating;
   }
   if (name == "Concatenate") return FusionKind::concatenation;

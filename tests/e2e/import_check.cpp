@@ -15,6 +15,7 @@
 #include <octet/io/data.h>
 #include <octet/io/onnx.h>
 #include <octet/quant/quant.h>
+#include <octet/runtime/detail/exact_floats.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/ops.h>
@@ -30,6 +31,12 @@ namespace fs = std::filesystem;
 Tensor as_input(const Tensor& x, const Shape& wanted) {
   const Shape sample = wanted.slice(1, wanted.rank());
   if (x.shape().slice(1, x.shape().rank()) == sample) return x;
+  const int rank = x.shape().rank();
+  const bool steps_first =
+      x.shape()[0] == sample[0] && x.shape()[-1] == sample[-1];
+  if (rank == 2 || (rank == 3 && steps_first)) {
+    return rank == 2 ? x.transposed({1, 0}) : x.transposed({1, 0, 2});
+  }
   return x.shape().rank() == 4 ? x.transposed({0, 2, 3, 1})
                                : x.transposed({0, 2, 1});
 }
@@ -37,7 +44,8 @@ Tensor as_input(const Tensor& x, const Shape& wanted) {
 std::vector<Tensor> inputs_of(const Model& model, const fs::path& base) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < model.inputs().size(); ++i) {
-    const Tensor x = io::read_npy(fmt::format("{}.x{}.npy", base.string(), i));
+    const Tensor x = exact_floats(
+        io::read_npy(fmt::format("{}.x{}.npy", base.string(), i)), "input");
     inputs.push_back(as_input(x, model.inputs()[i].shape()));
   }
   return inputs;

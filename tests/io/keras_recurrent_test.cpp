@@ -68,7 +68,7 @@ TEST(KerasRecurrent, ResetsBeforeTheProductInFilesWithoutTheOption) {
 }
 
 TEST(KerasRecurrent, RejectsStatesAndOtherFunctions) {
-  for (const char* option : {"stateful", "return_state", "time_major"}) {
+  for (const char* option : {"stateful", "time_major"}) {
     const std::string options =
         R"("units":2,")" + std::string(option) + R"(":true)";
     EXPECT_THAT(refusal_of("GRU", options), HasSubstr(option));

@@ -59,8 +59,10 @@ def as_file(y, like):
     shapes tell."""
     if y.shape == like.shape:
         return y
-    turned = np.moveaxis(y, -1, 1)
-    return turned if turned.shape == like.shape else np.moveaxis(y, 1, -1)
+    for turned in (np.moveaxis(y, -1, 1), np.moveaxis(y, 0, 1)):
+        if turned.shape == like.shape:
+            return turned
+    return np.moveaxis(y, 1, -1)
 
 
 def difference(ours, theirs):

@@ -33,6 +33,22 @@ class Graph:
             RANDOM.uniform(-1, 1, sample).astype(np.float32))
         return name
 
+    def indices(self, name, sample, below, dims=None, type=TensorProto.INT64):
+        """Whole numbers in [0, below); `dims` are those declared in the file,
+        by default with the batch first."""
+        self.inputs.append(helper.make_tensor_value_info(
+            name, type, dims or ["N", *sample[1:]]))
+        self.samples.append(RANDOM.integers(0, below, sample).astype(
+            helper.tensor_dtype_to_np_dtype(type)))
+        return name
+
+    def steps_first(self, name, sample):
+        """An input [t,N,c]."""
+        self.input(name, sample)
+        self.inputs[-1] = helper.make_tensor_value_info(
+            name, TensorProto.FLOAT, [sample[0], "N", sample[2]])
+        return name
+
     def weight(self, name, *shape, scale=None):
         fan_in = max(1, int(np.prod(shape[1:])))
         scale = scale or (2.0 / fan_in) ** 0.5
@@ -1591,4 +1607,88 @@ def simple_recurrent_networks():
                   "reverse")
     y = g.Transpose(g.Squeeze(y, g.integers(1)), perm=[1, 0, 2])
     g.output(g.linear(y, "fc", 3, 4), 3)
+    return g
+
+
+@case
+def words_of_pytorch():
+    """nn.Embedding of words and of constant positions, and their mean."""
+    g = Graph(17)
+    ids = g.indices("ids", [3, 7], 20)
+    x = g.Gather(g.weight("words.weight", 20, 8), ids)
+    x = g.Add(x, g.Gather(g.weight("places.weight", 9, 8),
+                          g.constant("positions", np.arange(7)[None])))
+    x = g.layer_norm(x, "norm", 8)
+    g.output(g.gemm(g.ReduceMean(x, axes=[1], keepdims=0), "fc", 8, 4))
+    return g
+
+
+@case
+def words_of_keras():
+    """tf2onnx: indices are float32 or int32, cast for Gather."""
+    g = Graph(13)
+    table = g.weight("words", 20, 8)
+    a = g.indices("a", [3, 7], 20, type=TensorProto.FLOAT)
+    b = g.indices("b", [3, 5], 20, type=TensorProto.INT32)
+    a = g.Gather(table, g.Cast(a, to=TensorProto.INT32))
+    b = g.Gather(table, g.Cast(b, to=TensorProto.INT64))
+    x = g.Concat(a, b, axis=1)
+    g.output(g.gemm(g.ReduceMean(x, axes=[1], keepdims=0), "fc", 8, 4))
+    return g
+
+
+@case
+def padding_mask_of_attention():
+    """Keys of index 0 get a low score."""
+    g = Graph(17)
+    ids = g.indices("ids", [3, 7], 6)
+    mask = g.Unsqueeze(g.Equal(ids, g.integer(0)), g.integers(1, 2))
+    low = g.Where(mask, g.floats(-1e9), g.floats(0.0))
+    x = g.Gather(g.weight("words.weight", 6, 8), ids)
+    q = g.Reshape(g.linear(x, "q", 8, 8), g.integers(0, 7, 2, 4))
+    k = g.Reshape(g.linear(x, "k", 8, 8), g.integers(0, 7, 2, 4))
+    v = g.Reshape(g.linear(x, "v", 8, 8), g.integers(0, 7, 2, 4))
+    scores = g.MatMul(g.Transpose(q, perm=[0, 2, 1, 3]),
+                      g.Transpose(k, perm=[0, 2, 3, 1]))
+    scores = g.Add(g.Div(scores, g.floats(2.0)), low)
+    y = g.MatMul(g.Softmax(scores, axis=-1), g.Transpose(v, perm=[0, 2, 1, 3]))
+    y = g.Reshape(g.Transpose(y, perm=[0, 2, 1, 3]), g.integers(0, 7, 8))
+    g.output(g.linear(y, "o", 8, 6), 3)
+    return g
+
+
+@case
+def steps_first_of_pytorch():
+    """nn.GRU without batch_first: all steps and the final state."""
+    g = Graph(17)
+    x = g.steps_first("x", [7, 3, 5])
+    y, state = recurrent(g, x, "GRU", "rnn", 5, 4, outputs=2,
+                         linear_before_reset=1)
+    y = g.linear(g.Squeeze(y, g.integers(1)), "steps", 4, 6)
+    g.output(y, 3)
+    g.output(state, 3)
+    return g
+
+
+@case
+def steps_first_with_states():
+    """States are inputs and outputs, as in streaming."""
+    g = Graph(17)
+    x = g.steps_first("x", [7, 3, 5])
+    h, c = (g.steps_first(name, [1, 3, 4]) for name in "hc")
+    y, h, c = recurrent(g, x, "LSTM", "rnn", 5, 4, states=(h, c), outputs=3)
+    g.output(g.Squeeze(y, g.integers(1)), 3)
+    g.output(h, 3)
+    return g
+
+
+@case
+def words_steps_first():
+    """A language model of [t,N] words: the state after the last step."""
+    g = Graph(17)
+    ids = g.indices("ids", [7, 3], 20, [7, "N"])
+    x = g.Gather(g.weight("words.weight", 20, 8), ids)
+    y = recurrent(g, x, "LSTM", "rnn", 8, 5, "bidirectional", outputs=2)[1]
+    y = g.Reshape(g.Transpose(y, perm=[1, 0, 2]), g.integers(-1, 10))
+    g.output(g.gemm(y, "fc", 10, 4))
     return g

@@ -40,11 +40,24 @@ def computed(model, inputs):
     return flat(outputs)
 
 
+def values_for(name, x, samples):
+    """Returns numbers; indices below 10, padded with 0 at both ends and inside,
+    for an input of integers; steps of 0 for one named "padded"."""
+    shape = (samples, *x.shape[1:])
+    value = numbers(name, shape)
+    if "int" in str(x.dtype):
+        value = np.abs(np.round(value * 5)).astype(np.int32) % 9 + 1
+        value[0, -2:], value[1, 0], value[1, 2] = 0, 0, 0
+    if x.name.startswith("padded"):
+        value[0, -2:], value[1, 0] = 0, 0
+    return value
+
+
 def record(name, model, samples=2):
     """Records the outputs for some inputs. Images are [n,h,w,c], sequences
     [n,l,c]."""
     first = keras.config.image_data_format() if VERSION[0] == "3" else ""
-    inputs = [numbers(f"{name} input {i}", (samples, *x.shape[1:]))
+    inputs = [values_for(f"{name} input {i}", x, samples)
               for i, x in enumerate(model.inputs)]
     outputs = computed(model, inputs)
     if first == "channels_first":
@@ -231,6 +244,53 @@ def recurrent():
                        name="recurrent")
 
 
+def masked():
+    """Masks from indices through layers, a merge and attention, one that an
+    operator loses, and states between recurrent layers."""
+    ids = keras.Input((6,), dtype="int32", name="ids")
+    other = keras.Input((6,), dtype="int32", name="other")
+    words = layers.Embedding(10, 4, mask_zero=True, name="words")
+    x = words(ids)
+    memory = words(other)
+    d = layers.Dense(4, activation="relu", name="dense")(x)
+    a = layers.MultiHeadAttention(2, 3, name="self")(
+        d, d, use_causal_mask=True)
+    s = layers.Add(name="sum")([d, a])
+    s = layers.Dropout(0.1, name="drop")(s)
+    n = layers.LayerNormalization(name="norm")(s)
+    c = layers.MultiHeadAttention(2, 2, name="cross")(n, memory)
+    both = layers.Bidirectional(layers.LSTM(3, return_sequences=True),
+                                name="both")(c)
+    last = layers.GRU(3, name="last")(both)
+    mean = layers.GlobalAveragePooling1D(name="mean")(n)
+    lost = layers.GlobalAveragePooling1D(name="lost")(n + x)
+    y, h, cell = layers.LSTM(4, return_sequences=True, return_state=True,
+                             name="encoder")(x)
+    z = layers.LSTM(4, return_sequences=True, name="decoder")(
+        memory, initial_state=[h, cell])
+    out, state = layers.GRU(2, return_state=True, name="gate")(y)
+    step = layers.TimeDistributed(layers.Dense(3), name="each")(z)
+    rnn = layers.SimpleRNN(3, activation="relu", go_backwards=True,
+                           name="back")(step)
+    return keras.Model([ids, other],
+                       [last, mean, lost, out, state, rnn, both],
+                       name="masked")
+
+
+def masked_chain():
+    """Masks that no call of the file names."""
+    return keras.Sequential([
+        keras.Input((7, 3), name="padded"),
+        layers.Masking(name="masking"),
+        layers.Dense(5, name="wide"),
+        layers.BatchNormalization(name="norm"),
+        layers.Bidirectional(layers.GRU(4, return_sequences=True),
+                             name="both"),
+        layers.LSTM(3, return_sequences=True, name="memory"),
+        layers.GlobalAveragePooling1D(name="mean"),
+    ], name="masked_chain")
+
+
 def signal_channels_first():
     trace = keras.Input((3, 14), name="trace")
     x = layers.Normalization(axis=1, mean=[0.1, -0.2, 0.3],
@@ -325,6 +385,11 @@ def keras_2():
     fill(model)
     save(model, "k2_recurrent", [".h5"])
     record("k2_recurrent", model)
+    for make in masked, masked_chain:
+        model = make()
+        fill(model)
+        save(model, f"k2_{model.name}", [".h5"])
+        record(f"k2_{model.name}", model)
 
 
 def keras_3_old():
@@ -490,6 +555,13 @@ def keras_3():
     save(model, "k3_recurrent", [".deflated.keras", ".h5", ".weights.h5",
                                  ".architecture.json"])
     record("k3_recurrent", model)
+    for make in masked, masked_chain:
+        model = make()
+        fill(model)
+        # Keras cannot load its .h5 files with operations of masks.
+        save(model, f"k3_{model.name}",
+             [".deflated.keras"] + [".h5"] * isinstance(model, keras.Sequential))
+        record(f"k3_{model.name}", model)
     model = operations()
     fill(model)
     save(model, "k3_operations", [".deflated.keras"])

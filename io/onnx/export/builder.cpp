@@ -128,6 +128,21 @@ void GraphBuilder::add_input(const std::string& name, const Shape& shape,
   set_type(*input->mutable_type(), shape, type);
 }
 
+void GraphBuilder::remove_unused_casts() {
+  std::unordered_set<std::string> used;
+  for (const auto& output : graph_.output()) used.insert(output.name());
+  for (const auto& node : graph_.node()) {
+    used.insert(node.input().begin(), node.input().end());
+  }
+  auto& nodes = *graph_.mutable_node();
+  nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
+                             [&](const onnx::NodeProto& node) {
+                               return integers_.contains(node.output(0)) &&
+                                      !used.contains(node.output(0));
+                             }),
+              nodes.end());
+}
+
 void GraphBuilder::add_output(const std::string& value, const std::string& name,
                               const Shape& shape, int32_t type) {
   repeat(value);
@@ -170,6 +185,11 @@ std::string GraphBuilder::add_node(std::string_view op_type,
           fmt::format("input '{}' is not a value of the graph", input));
     }
     repeat(input);
+  }
+  if (op_type == "Cast" &&
+      attributes.at(0).second == Attribute(int64_t{onnx::TensorProto::INT64})) {
+    const auto found = integers_.find(inputs[0]);
+    if (found != integers_.end()) return found->second;
   }
   const std::string node = unique_node(std::string(name));
   const std::string output = unique_value(node + "/output");

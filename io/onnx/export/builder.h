@@ -48,6 +48,13 @@ class GraphBuilder final : public OnnxBuilder {
   /// Shape::kAnySize for the batch.
   void add_input(const std::string& name, const Shape& shape,
                  int32_t type = onnx::TensorProto::FLOAT);
+  /// Notes that `floats` is `input`, a graph input of integers, as float32: a
+  /// Cast of it to int64 is the input itself.
+  void note_integers(const std::string& floats, const std::string& input) {
+    integers_.emplace(floats, input);
+  }
+  /// Removes conversions of integer inputs that no node consumes.
+  void remove_unused_casts();
   /// Makes `value` a graph output under a reserved name. Renames the producer's
   /// output; adds an Identity for graph inputs and for values that are outputs
   /// already. Later nodes must not consume `value`.
@@ -124,6 +131,7 @@ class GraphBuilder final : public OnnxBuilder {
   std::unordered_map<std::string, Repeated> repeated_;  // by value name
   // By value name: the graph output that renamed it.
   std::unordered_map<std::string, std::string> outputs_;
+  std::unordered_map<std::string, std::string> integers_;  // by value name
   int64_t initializer_bytes_ = 0;
   int64_t qdq_pairs_ = 0;
 };

@@ -255,6 +255,7 @@ ExportedGraph build_onnx(const Model& given, const OnnxExportOptions& options) {
     outputs.push_back(values.at(output.node.get()));
   }
   ports.add_outputs(outputs);
+  builder.remove_unused_casts();
   const AssignedLayout layout =
       minimize_transposes(proto, result.large, ports.open());
   ports.set_sequence_layouts(layout.sequences);

@@ -18,12 +18,12 @@ constexpr std::array<std::string_view, 11> kPortTypes = {
     "float32", "float16", "bfloat16", "float64", "bool", "uint8",
     "int8",    "uint16",  "int16",    "int32",   "int64"};
 
-/// Whether the axes are a permutation that keeps the batch dimension first.
+/// Whether the axes are a permutation.
 bool are_axes(const std::vector<int>& axes) {
   std::vector<int> sorted = axes;
   std::ranges::sort(sorted);
   if (axes.empty()) return true;
-  return axes[0] == 0 && std::ssize(axes) <= Shape::kMaxRank &&
+  return std::ssize(axes) <= Shape::kMaxRank &&
          sorted == channels_last_axes(static_cast<int>(axes.size()));
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/embedding.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
@@ -137,6 +138,12 @@ Ports::Ports(const Model& model, const OnnxExportOptions& options,
   }
   inputs_ = ports_of(model.inputs(), options.interface.inputs,
                      options.input_names, options.input_name, "input");
+  if (options.interface.inputs.empty()) {
+    const std::vector<int64_t> limits = index_limits(model);
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (limits[i] > 0) inputs_[i].type = "int64";
+    }
+  }
   outputs_ = ports_of(model.outputs(), options.interface.outputs,
                       options.output_names, options.output_name, "output");
   std::unordered_set<std::string> taken;
@@ -183,6 +190,9 @@ OnnxValue Ports::add_input(size_t index, const GraphNode& input) {
   if (type != onnx::TensorProto::FLOAT) {
     value.name = builder_.add_node("Cast", port.name + "/float32", {value.name},
                                    {{"to", int64_t{onnx::TensorProto::FLOAT}}});
+    const bool is_index =
+        type == onnx::TensorProto::INT64 || type == onnx::TensorProto::INT32;
+    if (is_index) builder_.note_integers(value.name, port.name);
   }
   value.name = with_batch(builder_, "Unsqueeze", port, value.name);
   value.name = in_order(builder_, value.name, port.name + "/transposed", axes,

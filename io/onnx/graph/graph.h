@@ -127,6 +127,15 @@ class OnnxGraph {
   /// batch axis.
   bool one_sample() const { return one_sample_; }
   void set_one_sample(bool one_sample) { one_sample_ = one_sample; }
+  /// Position of the batch among the axes of an input: 0, or 1 for recurrent
+  /// networks that take the steps first.
+  int batch_axis(const std::string& input) const {
+    const auto found = batch_axes_.find(input);
+    return found == batch_axes_.end() ? 0 : found->second;
+  }
+  void set_batch_axes(std::unordered_map<std::string, int> axes) {
+    batch_axes_ = std::move(axes);
+  }
   const std::vector<OnnxTensorInfo>& outputs() const { return outputs_; }
   /// In topological order, including removed nodes (`gone`). A loop also visits
   /// nodes that are inserted behind its current node.
@@ -250,6 +259,7 @@ class OnnxGraph {
   std::vector<size_t> input_places_;
   size_t file_inputs_ = 0;
   bool one_sample_ = false;
+  std::unordered_map<std::string, int> batch_axes_;
   std::vector<OnnxTensorInfo> outputs_;
   std::list<OnnxNode> nodes_;
   std::unordered_map<const OnnxNode*, std::list<OnnxNode>::iterator> places_;

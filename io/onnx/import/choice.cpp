@@ -8,6 +8,7 @@
 
 #include <octet/layers/merging.h>
 #include <octet/layers/ops.h>
+#include <octet/runtime/detail/exact_floats.h>
 #include <octet/runtime/ops.h>
 
 #include "converters.h"
@@ -53,12 +54,14 @@ void convert_compare(Conversion& c) {
   const int k = constant_input(c);
   const bool number = comparison.to_number != nullptr && k >= 0 &&
                       c.constant(k).dtype() != DType::boolean &&
-                      c.floats(k).size() == 1;
+                      c.constant(k).size() == 1;
   if (number) {
+    const Tensor value = exact_floats(c.constant(k), "constant");
     const Numeric apply =
         k == 1 ? comparison.to_number : comparison.from_number;
-    c.set_elementwise(
-        1 - k, [&](const SymbolicTensor& x) { return apply(x, c.scalar(k)); });
+    c.set_elementwise(1 - k, [&](const SymbolicTensor& x) {
+      return apply(x, value.f32()[0]);
+    });
   } else {
     join(c,
          [&](const std::vector<SymbolicTensor>& inputs) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/attention.h>
+#include <octet/layers/embedding.h>
 #include <octet/layers/ops.h>
 #include <octet/layers/reshaping.h>
 
@@ -76,6 +77,29 @@ Sizes indices_of(const Conversion& c, const Tensor& given) {
   return {numbers.begin(), numbers.end()};
 }
 
+/// Rows of a constant table by computed indices.
+void look_up(Conversion& c) {
+  ImportedWeight table = c.weight(0, "embeddings");
+  const Shape& shape = table.value.shape();
+  if (shape.rank() != 2 || c.axis_of(c.integer("axis", 0), 2) != 0) {
+    c.refuse(
+        fmt::format("computed indices must select rows of a constant "
+                    "[rows,d] along axis 0, got {} and axis {}",
+                    shape.to_string(), c.integer("axis", 0)));
+  }
+  if (table.qparams) c.keep_as_floats(table, "embeddings are float32");
+  const ImportedValue& x = c.value(1);
+  int batch = 0;
+  while (batch < x.rank() && !x.has_batch(batch)) ++batch;
+  if (batch == x.rank()) c.refuse("indices must have a batch axis");
+  std::vector<int> order = axis_first(x.rank(), batch);
+  const SymbolicTensor y =
+      c.add(Embedding({.input_dim = shape[0], .output_dim = shape[1]}),
+            {c.operand(1, order)}, {table});
+  order.push_back(x.rank());
+  c.set_output(value_of(y, order));
+}
+
 /// Gathers by indices of several dimensions, such as the windows of nn.Unfold.
 void gather_table(Conversion& c, const AxisIndices& chosen,
                   const Shape& table) {
@@ -141,6 +165,7 @@ void repeat(Conversion& c, const Sizes& times) {
 }
 
 void convert_gather(Conversion& c) {
+  if (c.is_constant(0) && !c.is_constant(1)) return look_up(c);
   const Constant* places = c.graph().constant(c.proto().input(1));
   if (places != nullptr && places->samples_axis && places->samples_step != 0 &&
       c.integer("axis", 0) == 0) {

@@ -18,6 +18,7 @@
 #include <octet/runtime/system.h>
 
 #include "constant_values.h"
+#include "converters.h"
 #include "inputs.h"
 #include "layer_names.h"
 #include "limit_checks.h"
@@ -84,7 +85,9 @@ void Importer::add_inputs() {
   if (batch <= kLargestBatch) interface_.batch = batch;
   const OnnxShape& shape = graph_.inputs()[0].shape;
   if (shape->empty()) return;
-  const auto* name = std::get_if<std::string>(&shape->front());
+  const int axis = graph_.batch_axis(graph_.inputs()[0].name);
+  const auto* name =
+      std::get_if<std::string>(&shape->at(static_cast<size_t>(axis)));
   if (name != nullptr && *name != "?") interface_.batch_name = printable(*name);
 }
 
@@ -101,7 +104,11 @@ bool Importer::moves_integers(const OnnxNode& node) {
   if (found == inputs.begin() && is_one_of(node.proto.op_type(), kMoves)) {
     return true;
   }
-  if (is_op(node, "Shape")) return false;
+  // Comparisons are exact, and indices of a table are.
+  const bool is_index = is_op(node, "Gather") && found == inputs.begin() + 1;
+  if (is_op(node, "Shape") || is_index || is_comparison(node.proto.op_type())) {
+    return false;
+  }
   throw UnsupportedError(
       "unsupported_type", "",
       fmt::format("arithmetic with {} values of '{}' is not supported. Hint: "
@@ -224,10 +231,12 @@ Model Importer::model() {
           "must depend on the model's inputs, got a constant");
     }
     const bool batched = found->second.layout.batch_axis().has_value();
-    if (batched && !found->second.samples_lead()) {
+    const Dims dims = found->second.dims();
+    const auto batch = std::ranges::find(dims, kBatch) - dims.begin();
+    if (batched && batch == std::ssize(dims)) {
       throw UnsupportedError("unsupported_model",
                              fmt::format("output '{}'", printable(output.name)),
-                             fmt::format("first axis must be the batch, got {}",
+                             fmt::format("an axis must be the batch, got {}",
                                          found->second.text()));
     }
     const ImportedValue value = LayerAxes(found->second).value;
@@ -235,7 +244,9 @@ Model Importer::model() {
       return unique(base + "/" + what);
     };
     const std::vector<int> order =
-        batched ? order_of_output(value) : file_order(value.rank());
+        !batched     ? file_order(value.rank())
+        : batch == 0 ? order_of_output(value)
+                     : axis_first(value.rank(), static_cast<int>(batch));
     SymbolicTensor y = materialize(value, order, name);
     interface_.outputs.push_back(
         {output.name, is_port_type(output.type) ? output.type : "float32",

@@ -13,6 +13,7 @@
 
 #include "layout.h"
 #include "onnx/check/proto_limits.h"
+#include "onnx/graph/attributes.h"
 #include "onnx/graph/operator_traits.h"
 #include "onnx/graph/tensors.h"
 #include "refused_nodes.h"
@@ -114,8 +115,9 @@ InputForm form_of(const OnnxGraph& graph, const OnnxTensorInfo& input,
       batched &&
       (rank == 4 ? required != RequiredOrder::channels_last
                  : rank == 3 && required == RequiredOrder::channels_first);
+  const int batch = batched ? graph.batch_axis(input.name) : 0;
   InputForm form{.name = input.name,
-                 .order = first ? channels_last(rank) : file_order(rank),
+                 .order = first ? channels_last(rank) : axis_first(rank, batch),
                  .type = input.type,
                  .batched = batched};
   std::vector<int64_t> sample;
@@ -151,18 +153,28 @@ InputForm form_of(const OnnxGraph& graph, const OnnxTensorInfo& input,
   return form;
 }
 
-/// Returns the size of the first axis; 0 for a dynamic one, 1 for a scalar.
-int64_t first_size(const OnnxTensorInfo& input) {
+/// Returns the size of an axis; 0 for a dynamic one, 1 for a scalar.
+int64_t size_at(const OnnxTensorInfo& input, int axis) {
   if (!input.shape) return 0;
   if (input.shape->empty()) return 1;
-  const auto* size = std::get_if<int64_t>(&input.shape->front());
+  const auto* size =
+      std::get_if<int64_t>(&input.shape->at(static_cast<size_t>(axis)));
   return size == nullptr ? 0 : std::max<int64_t>(*size, 0);
+}
+
+/// Returns the sizes of the batch axes.
+std::vector<int64_t> batch_sizes(const OnnxGraph& graph) {
+  std::vector<int64_t> sizes;
+  for (const OnnxTensorInfo& input : graph.inputs()) {
+    sizes.push_back(size_at(input, graph.batch_axis(input.name)));
+  }
+  return sizes;
 }
 
 /// Whether an input is a scalar or a vector of fixed size, which have no batch
 /// axis.
 bool is_list(const OnnxTensorInfo& input) {
-  return input.shape && input.shape->size() <= 1 && first_size(input) > 0;
+  return input.shape && input.shape->size() <= 1 && size_at(input, 0) > 0;
 }
 
 /// Whether the file computes one sample: an input has no batch axis, or the
@@ -170,9 +182,10 @@ bool is_list(const OnnxTensorInfo& input) {
 bool has_one_sample(const OnnxGraph& graph) {
   const std::vector<OnnxTensorInfo>& inputs = graph.inputs();
   if (graph.one_sample() || std::ranges::any_of(inputs, is_list)) return true;
-  return std::ranges::find(inputs, 0, first_size) == inputs.end() &&
-         std::ranges::adjacent_find(inputs, std::ranges::not_equal_to(),
-                                    first_size) != inputs.end();
+  const std::vector<int64_t> sizes = batch_sizes(graph);
+  return std::ranges::find(sizes, 0) == sizes.end() &&
+         std::ranges::adjacent_find(sizes, std::ranges::not_equal_to()) !=
+             sizes.end();
 }
 
 /// Returns the inputs of one sample that have no batch axis: all, but for a
@@ -184,11 +197,11 @@ std::vector<bool> inputs_without_batch(const OnnxGraph& graph) {
   if (!has_one_sample(graph)) return result;
   const bool leads =
       !graph.one_sample() && std::ranges::all_of(inputs, [](const auto& input) {
-        return is_list(input) || first_size(input) <= 1;
+        return is_list(input) || size_at(input, 0) <= 1;
       });
   for (size_t i = 0; i < inputs.size(); ++i) {
     const bool is_batch_of_one =
-        !is_list(inputs[i]) && first_size(inputs[i]) <= 1;
+        !is_list(inputs[i]) && size_at(inputs[i], 0) <= 1;
     const RequiredOrder order = required_order(graph, inputs[i].name);
     const bool is_image = inputs[i].shape && inputs[i].shape->size() > 2 &&
                           (order == RequiredOrder::channels_first ||
@@ -203,32 +216,34 @@ std::vector<bool> inputs_without_batch(const OnnxGraph& graph) {
 /// Throws: RefusedNodes for a dynamic batch next to a fixed one of another size
 /// than 1, or to inputs without batch axis.
 std::vector<OnnxTensorInfo> with_batch_axes(
-    const std::vector<OnnxTensorInfo>& inputs,
-    const std::vector<bool>& without_batch) {
+    const OnnxGraph& graph, const std::vector<bool>& without_batch) {
+  const std::vector<OnnxTensorInfo>& inputs = graph.inputs();
+  const std::vector<int64_t> sizes = batch_sizes(graph);
   const auto refuse = [](const OnnxTensorInfo& input, const std::string& text) {
     throw RefusedNodes("unsupported_model",
                        fmt::format("input '{}'", printable(input.name)), text);
   };
   const bool one_sample =
       std::ranges::find(without_batch, true) != without_batch.end();
-  const auto is_dynamic = [](const OnnxTensorInfo& input) {
-    return input.shape && first_size(input) == 0;
+  const auto is_dynamic = [&](size_t i) {
+    return inputs[i].shape && sizes[i] == 0;
   };
-  const bool dynamic = std::ranges::any_of(inputs, is_dynamic);
+  bool dynamic = false;
+  for (size_t i = 0; i < inputs.size(); ++i) dynamic |= is_dynamic(i);
   std::vector<OnnxTensorInfo> result = inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const OnnxTensorInfo& input = inputs[i];
-    if (one_sample && is_dynamic(input)) {
+    if (one_sample && is_dynamic(i)) {
       refuse(input,
              fmt::format("has a dynamic batch, {}, but another input has no "
                          "batch axis",
                          to_string(input.shape)));
     }
-    if (dynamic && first_size(input) > 1) {
+    if (dynamic && sizes[i] > 1) {
       refuse(input,
-             fmt::format("the first axis must be the batch of all inputs, got "
-                         "{} next to dynamic sizes",
-                         to_string(input.shape)));
+             fmt::format("axis {} must be the batch of all inputs, got {} next "
+                         "to dynamic sizes",
+                         graph.batch_axis(input.name), to_string(input.shape)));
     }
     if (without_batch[i] && input.shape) {
       result[i].shape->insert(result[i].shape->begin(), int64_t{1});
@@ -237,13 +252,67 @@ std::vector<OnnxTensorInfo> with_batch_axes(
   return result;
 }
 
+/// Whether a consumer of `value` keeps its leading axes, so that the search
+/// goes on with its outputs.
+bool keeps_leading_axes(const onnx::NodeProto& node, const std::string& value) {
+  if (!is_standard_domain(node.domain())) return false;
+  const std::string& op = node.op_type();
+  if (op == "MatMul") return node.input(0) == value;
+  if (op == "Gather") return node.input(1) == value;  // indices of a table
+  return traits_of(op).axes == AxisRole::pointwise ||
+         is_one_of(op, "Cast Clip Dropout Identity LayerNormalization Slice");
+}
+
+/// Whether the second axis of `value` is the batch of a recurrent operator.
+bool has_steps_first(const OnnxGraph& graph, const std::string& value) {
+  std::queue<std::string> values({value});
+  std::unordered_set<std::string> seen{value};
+  while (!values.empty()) {
+    const std::string next = values.front();
+    values.pop();
+    for (const OnnxNode* consumer : graph.consumers(next)) {
+      const onnx::NodeProto& node = consumer->proto;
+      if (is_one_of(node.op_type(), "GRU LSTM RNN")) {
+        if (integer_of(node, "layout", 0) != 0) continue;
+        for (const int input : {0, 5, 6}) {
+          if (input < node.input_size() && node.input(input) == next) {
+            return true;
+          }
+        }
+      } else if (keeps_leading_axes(node, next)) {
+        for (const std::string& output : node.output()) {
+          if (seen.insert(output).second) values.push(output);
+        }
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+std::unordered_map<std::string, int> inputs_with_steps_first(
+    const OnnxGraph& graph) {
+  std::unordered_map<std::string, int> axes;
+  const bool recurrent =
+      std::ranges::any_of(graph.nodes(), [](const OnnxNode& node) {
+        return is_one_of(node.proto.op_type(), "GRU LSTM RNN");
+      });
+  if (!recurrent) return axes;
+  for (const OnnxTensorInfo& input : graph.inputs()) {
+    const size_t rank = input.shape ? input.shape->size() : 0;
+    if ((rank == 2 || rank == 3) && has_steps_first(graph, input.name)) {
+      axes.emplace(input.name, 1);
+    }
+  }
+  return axes;
+}
 
 std::vector<InputForm> input_forms(const OnnxGraph& graph,
                                    const OnnxImportOptions& options) {
   const std::vector<bool> without_batch = inputs_without_batch(graph);
   const std::vector<OnnxTensorInfo> inputs =
-      with_batch_axes(graph.inputs(), without_batch);
+      with_batch_axes(graph, without_batch);
   if (inputs.empty()) {
     throw UnsupportedError("unsupported_model", "ONNX model",
                            "must have inputs, got none");
@@ -280,9 +349,9 @@ void drop_unused_inputs(OnnxGraph& graph) {
 
 int64_t fixed_batch(const OnnxGraph& graph) {
   if (has_one_sample(graph)) return 1;
-  const std::vector<OnnxTensorInfo>& inputs = graph.inputs();
-  const bool dynamic = std::ranges::find(inputs, 0, first_size) != inputs.end();
-  return dynamic || inputs.empty() ? 0 : first_size(inputs[0]);
+  const std::vector<int64_t> sizes = batch_sizes(graph);
+  const bool dynamic = std::ranges::find(sizes, 0) != sizes.end();
+  return dynamic || sizes.empty() ? 0 : sizes[0];
 }
 
 }  // namespace octet::io::importing

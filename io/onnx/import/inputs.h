@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "onnx/normalize/fold.h"
@@ -18,12 +19,18 @@ struct InputForm {
 
 /// Returns the form of each input. Images are channels first unless a Transpose
 /// precedes the first convolution; sequences only if an operator requires it.
-/// Scalars, vectors of fixed size, such as [5], and inputs whose fixed first
+/// Scalars, vectors of fixed size, such as [5], and inputs whose fixed batch
 /// sizes differ are samples without batch axis.
 /// Throws: UnsupportedError for types that float32 cannot represent and for
 /// unknown sizes; ValueError for options that do not fit.
 std::vector<InputForm> input_forms(const OnnxGraph& graph,
                                    const OnnxImportOptions& options);
+
+/// Returns 1 for each input whose first axis is the steps and whose second the
+/// batch: sequences, indices and states of recurrent operators, also behind
+/// operators that keep these axes.
+std::unordered_map<std::string, int> inputs_with_steps_first(
+    const OnnxGraph& graph);
 
 /// Removes inputs without consumers, with a warning.
 void drop_unused_inputs(OnnxGraph& graph);

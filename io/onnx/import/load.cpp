@@ -32,6 +32,9 @@ OnnxImport import_model(onnx::ModelProto model,
                         const OnnxImportOptions& options, bool one_sample) {
   OnnxGraph graph(std::move(model), options.limits);
   graph.set_one_sample(one_sample);
+  if (!one_sample) {
+    graph.set_batch_axes(importing::inputs_with_steps_first(graph));
+  }
   graph.begin_import();
   importing::normalize_graph(graph);
   if (!options.drop_quantizers) importing::share_channel_scales(graph);

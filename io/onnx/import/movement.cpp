@@ -47,6 +47,23 @@ bool holds_all(std::string_view type, std::string_view from) {
          (type == "uint16" && from == "uint8");
 }
 
+/// Whether all consumers of a value, also behind reshapes, select rows of a
+/// constant with it: Embedding layers reject values that are not whole.
+bool indexes_tables(const OnnxGraph& graph, const std::string& value) {
+  const auto consumers = graph.consumers(value);
+  return !consumers.empty() && !graph.is_output(value) &&
+         std::ranges::all_of(consumers, [&](const OnnxNode* node) {
+           if (is_op(*node, "Gather")) {
+             return node->proto.input(1) == value &&
+                    graph.constant(node->proto.input(0)) != nullptr;
+           }
+           return is_one_of(node->proto.op_type(),
+                            "Cast Flatten Reshape Squeeze Unsqueeze") &&
+                  node->proto.input(0) == value &&
+                  indexes_tables(graph, node->proto.output(0));
+         });
+}
+
 /// A constant token before all others.
 bool convert_class_token(Conversion& c, int64_t axis) {
   if (c.inputs() != 2 || !c.is_constant(0) || c.is_constant(1)) return false;
@@ -87,7 +104,8 @@ void convert_cast(Conversion& c) {
   const bool is_integer = !is_float && to != onnx::TensorProto::BOOL;
   const bool is_output =
       c.graph().is_output(c.output()) && c.graph().uses(c.output()) == 1;
-  if (is_integer && !is_output && !truth && !holds_all(type_name(to), from)) {
+  if (is_integer && !is_output && !truth && !holds_all(type_name(to), from) &&
+      !indexes_tables(c.graph(), c.output())) {
     c.refuse(
         fmt::format("to must be a type of floats or bool, or an integer "
                     "type that holds all values of the input, got {}",

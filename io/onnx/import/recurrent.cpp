@@ -124,13 +124,6 @@ void check_options(const Conversion& c, int64_t steps) {
       c.refuse(fmt::format("sequence_lens must be the whole length {}", steps));
     }
   }
-  for (const int input : {5, 6}) {
-    if (!c.has(input) || is_zero(c, input)) continue;
-    c.refuse(
-        fmt::format("initial_{} must be a constant of zeros. Hint: export "
-                    "the model with states of zero",
-                    input == 5 ? "h" : "c"));
-  }
   if (c.has(7) && !is_zero(c, 7)) c.refuse("peepholes are not supported");
 }
 
@@ -173,34 +166,77 @@ Tensor bias_of(const Tensor& all, int64_t direction, const Cell& cell,
   return result;
 }
 
-LayerHandle layer_of(const std::string& op, const std::string& gates,
-                     const std::string& function, int64_t units, bool use_bias,
-                     bool sequences, bool backwards, bool reset_after) {
+/// Returns the initial states [n,units] of each direction; none if they are
+/// zero.
+std::vector<std::vector<Operand>> initial_states(Conversion& c,
+                                                 int64_t directions,
+                                                 bool samples_first) {
+  const bool two = c.op() == "LSTM";
+  const bool h = c.has(5) && !is_zero(c, 5);
+  const bool cell = two && c.has(6) && !is_zero(c, 6);
+  std::vector<std::vector<Operand>> states(static_cast<size_t>(directions));
+  if (!h && !cell) return states;
+  if (two && h != cell) {
+    c.refuse("initial_h and initial_c must both be given, or be zero");
+  }
+  for (const int input : two ? std::vector{5, 6} : std::vector{5}) {
+    if (c.is_constant(input)) {
+      c.refuse(fmt::format(
+          "initial_{} must be zero or a computed value, got another "
+          "constant",
+          input == 5 ? "h" : "c"));
+    }
+    const Operand all = c.operand(
+        input, samples_first ? file_order(3) : std::vector<int>{1, 0, 2});
+    for (int64_t d = 0; d < directions; ++d) {
+      states[static_cast<size_t>(d)].push_back(
+          {c.named(all.tensor.index({Slice(), d}), {all},
+                   fmt::format("/initial_{}{}", input == 5 ? "h" : "c",
+                               d == 0 ? "" : "_backward")
+                       .c_str())});
+    }
+  }
+  return states;
+}
+
+/// Options of the layer of a direction.
+struct DirectionOptions {
+  std::string gates, function;
+  int64_t units = 0;
+  bool use_bias = false, sequences = false, backwards = false;
+  bool initial_state = false, reset_after = false, return_cell = false;
+};
+
+LayerHandle layer_of(const std::string& op, const DirectionOptions& o) {
   if (op == "LSTM") {
-    return LSTM({.units = units,
-                 .activation = function,
-                 .recurrent_activation = gates,
-                 .use_bias = use_bias,
-                 .return_sequences = sequences,
-                 .go_backwards = backwards,
-                 .keep_order = backwards});
+    return LSTM({.units = o.units,
+                 .activation = o.function,
+                 .recurrent_activation = o.gates,
+                 .use_bias = o.use_bias,
+                 .return_sequences = o.sequences,
+                 .go_backwards = o.backwards,
+                 .keep_order = o.backwards,
+                 .initial_state = o.initial_state,
+                 .return_cell = o.return_cell});
   }
   if (op == "GRU") {
-    return GRU({.units = units,
-                .activation = function,
-                .recurrent_activation = gates,
-                .use_bias = use_bias,
-                .return_sequences = sequences,
-                .go_backwards = backwards,
-                .keep_order = backwards,
-                .reset_after = reset_after});
+    return GRU({.units = o.units,
+                .activation = o.function,
+                .recurrent_activation = o.gates,
+                .use_bias = o.use_bias,
+                .return_sequences = o.sequences,
+                .go_backwards = o.backwards,
+                .keep_order = o.backwards,
+                .initial_state = o.initial_state,
+                .reset_after = o.reset_after});
   }
-  return SimpleRNN({.units = units,
-                    .activation = function,
-                    .use_bias = use_bias,
-                    .return_sequences = sequences,
-                    .go_backwards = backwards,
-                    .keep_order = backwards});
+  return SimpleRNN({.units = o.units,
+                    .activation = o.function,
+                    .use_bias = o.use_bias,
+                    .return_sequences = o.sequences,
+                    .go_backwards = o.backwards,
+                    .keep_order = o.backwards,
+                    .initial_state = o.initial_state});
 }
 
 bool is_used(const Conversion& c, int output) {
@@ -274,7 +310,7 @@ void convert_recurrent(Conversion& c) {
   }
   const int64_t steps = x.dims()[static_cast<size_t>(1 - batch)].factor;
   check_options(c, steps);
-  if (is_used(c, 2)) c.refuse("Y_c is not supported as an output");
+  const bool cells = is_used(c, 2);
   const int64_t count = both ? 2 : 1;
   GateWeights weights = weights_of(c, cell, count, x.dims()[2].factor);
   Functions functions(c, cell, static_cast<size_t>(count));
@@ -284,7 +320,8 @@ void convert_recurrent(Conversion& c) {
   const bool states = is_used(c, 1) || !sequences;
   const Operand operand =
       c.operand(0, samples_first ? file_order(3) : std::vector<int>{1, 0, 2});
-  std::vector<SymbolicTensor> steps_of, last_of;
+  const auto initial = initial_states(c, count, samples_first);
+  std::vector<SymbolicTensor> steps_of, last_of, cells_of;
   for (int64_t d = 0; d < count; ++d) {
     const bool backwards = d == 1 || direction == "reverse";
     const std::string gates = cell.op == "RNN" ? "" : functions.next();
@@ -307,19 +344,36 @@ void convert_recurrent(Conversion& c) {
                      {},
                      weights.b->source + source});
     }
-    const SymbolicTensor y = c.add(
-        layer_of(c.op(), gates, function, weights.units, weights.b.has_value(),
-                 sequences, backwards, reset_after),
-        {operand}, own,
-        !both    ? ""
-        : d == 0 ? "/forward"
-                 : "/backward");
+    std::vector<Operand> operands{operand};
+    const auto& given = initial[static_cast<size_t>(d)];
+    operands.insert(operands.end(), given.begin(), given.end());
+    const std::string part = !both ? "" : d == 0 ? "/forward" : "/backward";
+    SymbolicTensor y =
+        c.add(layer_of(c.op(), {.gates = gates,
+                                .function = function,
+                                .units = weights.units,
+                                .use_bias = weights.b.has_value(),
+                                .sequences = sequences,
+                                .backwards = backwards,
+                                .initial_state = !given.empty(),
+                                .reset_after = reset_after,
+                                .return_cell = cells}),
+              operands, own, part.c_str());
+    const auto select = [&](std::vector<Index> indices, const char* suffix) {
+      return c.named(y.index(std::move(indices)), {{y}},
+                     (part + suffix).c_str());
+    };
+    const int64_t last = backwards ? 0 : steps - 1;
+    if (cells) {
+      const Slice of_state({}, weights.units), of_cell(weights.units);
+      cells_of.push_back(sequences ? select({Slice(), last, of_cell}, "/cell")
+                                   : select({Slice(), of_cell}, "/cell"));
+      y = sequences ? select({Slice(), Slice(), of_state}, "/steps")
+                    : select({Slice(), of_state}, "/state");
+    }
     if (sequences) steps_of.push_back(y);
     if (!states) continue;
-    last_of.push_back(
-        sequences ? c.named(y.index({Slice(), backwards ? 0 : steps - 1}),
-                            {{y}}, d == 0 ? "/last" : "/backward_last")
-                  : y);
+    last_of.push_back(sequences ? select({Slice(), last}, "/last") : y);
   }
   const auto joined = [&](const std::vector<SymbolicTensor>& parts,
                           const char* suffix) {
@@ -333,15 +387,17 @@ void convert_recurrent(Conversion& c) {
     c.set_output(y.with(layout->transposed(
         samples_first ? std::array{0, 1, 2, 3} : std::array{1, 2, 0, 3})));
   }
-  if (is_used(c, 1)) {
-    const ImportedValue y =
-        value_of(joined(last_of, sequences ? "/states" : ""), file_order(2));
+  const auto set_states = [&](const std::vector<SymbolicTensor>& parts,
+                              const char* suffix, int output) {
+    const ImportedValue y = value_of(joined(parts, suffix), file_order(2));
     const auto layout = y.layout.reshaped(Dims{kBatch, {count}, each});
     c.set_output(
         y.with(layout->transposed(samples_first ? std::array{0, 1, 2}
                                                 : std::array{1, 0, 2})),
-        1);
-  }
+        output);
+  };
+  if (is_used(c, 1)) set_states(last_of, sequences ? "/states" : "", 1);
+  if (cells) set_states(cells_of, "/cells", 2);
 }
 
 }  // namespace octet::io::importing

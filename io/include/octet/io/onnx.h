@@ -52,8 +52,9 @@ struct OnnxPort {
   /// float32; the file contains the conversion.
   std::string type = "float32";
   /// Axis of the file's tensor for each axis of the model's: {0,2,3,1} for
-  /// images [n,c,h,w]. Axis 0 is the batch dimension of both. Empty: the
-  /// default order, channels first.
+  /// images [n,c,h,w]. Axis 0 of the model is the batch; in the file it may be
+  /// another, {1,0,2} for sequences [t,n,c]. Empty: the default order, channels
+  /// first.
   std::vector<int> axes = {};
   /// Whether the file's tensor has the batch dimension. Otherwise it is a
   /// single sample, for which `axes` includes the batch nevertheless. The batch
@@ -172,8 +173,8 @@ struct OnnxExportOptions {
   bool float16 = false;
   /// Names, element types, axis order and batch dimension of the inputs and
   /// outputs, usually from the imported file. Default: the names above,
-  /// float32, channels first. input_names and output_names take precedence over
-  /// its names.
+  /// float32, or int64 for indices, channels first. input_names and
+  /// output_names take precedence over its names.
   OnnxInterface interface = {};
   /// Axis order of the inputs and outputs. Export inserts a Transpose if layers
   /// need another order.
