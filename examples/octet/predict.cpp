@@ -14,6 +14,7 @@
 
 #include <octet/io/data.h>
 #include <octet/io/detail/checks.h>
+#include <octet/runtime/detail/exact_floats.h>
 #include <octet/runtime/detail/shape_hint.h>
 #include <octet/runtime/error.h>
 
@@ -226,6 +227,9 @@ std::vector<Tensor> read_inputs(const Predictor& model, const Files& files,
   for (size_t i = 0; i < files.inputs.size(); ++i) {
     inputs.push_back(in_wanted_order(io::read_npy(files.inputs[i]),
                                      model.inputs[i].orders, layout));
+    if (model.inputs[i].is_index) {
+      inputs[i] = exact_floats(inputs[i], files.inputs[i]);
+    }
     check_input(inputs[i], model.inputs[i], samples, files.inputs[i]);
     if (!samples || inputs[i].shape()[0] == inputs[0].shape()[0]) continue;
     throw ShapeError("count_mismatch", files.inputs[i],

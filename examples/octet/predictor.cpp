@@ -12,6 +12,7 @@
 #include <octet/io/model_file.h>
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_reference.h>
+#include <octet/layers/embedding.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
@@ -32,11 +33,13 @@ Predictor runnable(Model read, const ModelSource& source) {
                    .predict = [model](std::span<const Tensor> x) {
                      return model->predict(x);
                    }};
+  const std::vector<int64_t> limits = index_limits(*model);
   for (const SymbolicTensor& input : model->inputs()) {
     const std::string& name = input.node->layer->name();
+    const bool is_index = limits[result.inputs.size()] > 0;
     result.inputs.push_back(
         {name, "float32", input.shape(), input.shape().to_string(),
-         orders_for_model("input", name, input.shape(), {})});
+         orders_for_model("input", name, input.shape(), {}), is_index});
   }
   return result;
 }

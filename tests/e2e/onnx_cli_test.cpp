@@ -7,6 +7,7 @@
 #include <octet/octet.h>
 
 #include "../io/onnx_models.h"
+#include "../support.h"
 #include "octet_command.h"
 
 namespace octet {
@@ -68,6 +69,22 @@ TEST_F(PredictOnnx, MatchesTheExportedModel) {
     for (size_t i = 0; i < expected.f32().size(); ++i) {
       EXPECT_NEAR(y_.f32()[i], expected.f32()[i], 1e-5f);
     }
+  }
+}
+
+TEST_F(PredictOnnx, TakesIndicesOfAModelAndOfItsFile) {
+  const auto ids = input({3}, "ids");
+  const Model model(ids, Embedding({.input_dim = 5, .output_dim = 2})(ids));
+  io::save_model(model, folder_ / "m.h5");
+  io::export_onnx(model, folder_ / "m.onnx");
+  const Tensor x = Tensor::of<int64_t>({2, 3}, {0, 4, 2, 1, 1, 3});
+  const Tensor expected = model.predict(x);
+  for (const char* file : {"m.h5", "m.onnx"}) {
+    const CommandResult r = predict(file, x);
+    ASSERT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_EQ(bits(y_), bits(expected)) << file;
+    const Tensor bad = Tensor::of<int64_t>({1, 3}, {0, 5, 0});
+    EXPECT_EQ(predict(file, bad).exit_code, 1) << file;
   }
 }
 
