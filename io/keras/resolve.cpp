@@ -137,8 +137,9 @@ class Resolver {
     const int64_t outputs =
         layer.graph ? static_cast<int64_t>(layer.graph->outputs.size())
                     : outputs_of(layer);
-    if (tensor.output > 0 && layer.config.is_object() &&
-        option(layer.config, "return_state") == Config(true)) {
+    if (tensor.output >= outputs && layer.inner != nullptr &&
+        layer.inner->config.is_object() &&
+        option(layer.inner->config, "return_state") == Config(true)) {
       throw UnsupportedError("unsupported_attribute", "return_state",
                              fmt::format("must be false: {} is a state "
                                          "of {}",

@@ -82,10 +82,11 @@ TEST(KerasRecurrent, RejectsStatesAndOtherFunctions) {
 }
 
 // The state was reported as an output out of range.
-TEST(KerasRecurrent, RejectsConsumersOfStates) {
-  const std::string states =
-      keras_layer("GRU", "states", R"("units":2,"return_state":true)",
-                  R"([[["i",0,0,{}]]])");
+TEST(KerasRecurrent, RejectsConsumersOfStatesOfBidirectional) {
+  const std::string gru =
+      keras_layer("GRU", "g", R"("units":2,"return_state":true)");
+  const std::string states = keras_layer(
+      "Bidirectional", "states", R"("layer":)" + gru, R"([[["i",0,0,{}]]])");
   const std::string consumer =
       keras_layer("Dense", "d", R"("units":2)", R"([[["states",0,1,{}]]])");
   EXPECT_THAT(failure_of<UnsupportedError>([&] {
@@ -93,7 +94,7 @@ TEST(KerasRecurrent, RejectsConsumersOfStates) {
                     {keras_input("i", "[null,5,3]"), states, consumer},
                     R"([["i",0,0]])", R"([["d",0,0]])"));
               }).message,
-              HasSubstr("of layer 'states' (GRU)"));
+              HasSubstr("of layer 'states' (Bidirectional)"));
 }
 
 TEST(KerasRecurrent, RejectsOtherBidirectionalLayers) {
