@@ -24,6 +24,8 @@ decltype(auto) visit_elements(const Tensor& x, const Body& body) {
       return body(x.data<int8_t>());
     case DType::u8:
       return body(x.data<uint8_t>());
+    case DType::i16:
+      return body(x.data<int16_t>());
     case DType::i32:
       return body(x.data<int32_t>());
     case DType::i64:

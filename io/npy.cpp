@@ -54,12 +54,13 @@ struct ElementType {
   void (*read)(std::string_view data, bool swapped, Tensor& tensor);
 };
 
-constexpr std::array<ElementType, 8> kTypes = {{
+constexpr std::array<ElementType, 9> kTypes = {{
     {"f2", 2, DType::f32, read_elements<uint16_t, float, half_to_float>},
     {"f4", 4, DType::f32, read_elements<float, float, same>},
     {"f8", 8, DType::f32, read_elements<double, float, to_single>},
     {"i1", 1, DType::i8, read_elements<int8_t, int8_t, same>},
     {"u1", 1, DType::u8, read_elements<uint8_t, uint8_t, same>},
+    {"i2", 2, DType::i16, read_elements<int16_t, int16_t, same>},
     {"i4", 4, DType::i32, read_elements<int32_t, int32_t, same>},
     {"i8", 8, DType::i64, read_elements<int64_t, int64_t, same>},
     {"b1", 1, DType::boolean, read_elements<uint8_t, bool, to_boolean>},
@@ -320,6 +321,8 @@ std::string_view descriptor_of(DType type) {
       return "|i1";
     case DType::u8:
       return "|u1";
+    case DType::i16:
+      return "<i2";
     case DType::i32:
       return "<i4";
     case DType::i64:

@@ -29,6 +29,8 @@ std::string text_of(const Tensor& values, int64_t index, bool json) {
       return fmt::format("{}", int{values.data<int8_t>()[at]});
     case DType::u8:
       return fmt::format("{}", int{values.data<uint8_t>()[at]});
+    case DType::i16:
+      return fmt::format("{}", values.data<int16_t>()[at]);
     case DType::i32:
       return fmt::format("{}", values.data<int32_t>()[at]);
     case DType::i64:
@@ -124,6 +126,8 @@ std::string_view type_name(DType type) {
       return "int8";
     case DType::u8:
       return "uint8";
+    case DType::i16:
+      return "int16";
     case DType::i32:
       return "int32";
     case DType::i64:

@@ -96,6 +96,8 @@ hid_t stored_type(DType type, const std::string& path) {
       return H5T_STD_I8LE;
     case DType::u8:
       return H5T_STD_U8LE;
+    case DType::i16:
+      return H5T_STD_I16LE;
     case DType::i32:
       return H5T_STD_I32LE;
     case DType::i64:
@@ -105,7 +107,7 @@ hid_t stored_type(DType type, const std::string& path) {
   }
   throw ValueError(
       "unsupported_type", fmt::format("HDF5 dataset {}", path_text(path)),
-      fmt::format("elements must be f32, i8, u8, i32 or i64, got {}",
+      fmt::format("elements must be f32, i8, u8, i16, i32 or i64, got {}",
                   to_string(type)));
 }
 

@@ -157,6 +157,8 @@ std::string elements_text(const Tensor& x, const TensorText& layout,
       return integer_text<int8_t>(x, layout);
     case DType::u8:
       return integer_text<uint8_t>(x, layout);
+    case DType::i16:
+      return integer_text<int16_t>(x, layout);
     case DType::i32:
       return integer_text<int32_t>(x, layout);
     case DType::i64:

@@ -21,6 +21,8 @@ int64_t size_of(DType type) {
       return 4;
     case DType::i64:
       return 8;
+    case DType::i16:
+      return 2;
     case DType::i8:
     case DType::u8:
     case DType::boolean:
@@ -37,6 +39,8 @@ std::string_view to_string(DType type) {
       return "i8";
     case DType::u8:
       return "u8";
+    case DType::i16:
+      return "i16";
     case DType::i32:
       return "i32";
     case DType::i64:
@@ -314,6 +318,9 @@ void transpose_into(const Tensor& x, std::span<const int> order, Tensor& y) {
   switch (size_of(x.dtype())) {
     case 1:
       copy(static_cast<uint8_t*>(nullptr));
+      break;
+    case 2:
+      copy(static_cast<uint16_t*>(nullptr));
       break;
     case 4:
       copy(static_cast<uint32_t*>(nullptr));

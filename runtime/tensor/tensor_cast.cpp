@@ -48,6 +48,8 @@ void cast_from(const Tensor& x, Tensor& y) {
       return to(std::type_identity<int8_t>());
     case DType::u8:
       return to(std::type_identity<uint8_t>());
+    case DType::i16:
+      return to(std::type_identity<int16_t>());
     case DType::i32:
       return to(std::type_identity<int32_t>());
     case DType::i64:
@@ -70,6 +72,9 @@ Tensor cast(const Tensor& x, DType type) {
       break;
     case DType::u8:
       cast_from<uint8_t>(x, y);
+      break;
+    case DType::i16:
+      cast_from<int16_t>(x, y);
       break;
     case DType::i32:
       cast_from<int32_t>(x, y);

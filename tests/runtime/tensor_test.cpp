@@ -149,6 +149,8 @@ TEST(Tensor, TransposesEveryElementSize) {
   EXPECT_EQ(elements<uint8_t>(bytes.transposed({1, 0}))[1], 3);
   const Tensor wide = Tensor::of<int64_t>({2, 2}, {1, 2, 3, 4});
   EXPECT_EQ(elements<int64_t>(wide.transposed({1, 0}))[1], 3);
+  const Tensor half = cast(wide, DType::i16);
+  EXPECT_EQ(elements<int16_t>(half.transposed({1, 0}))[1], 3);
 }
 
 TEST(Tensor, ReturnsItsSingleElement) {

@@ -56,6 +56,8 @@ Tensor exact_floats(const Tensor& value) {
       return whole_numbers<int8_t>(value);
     case DType::u8:
       return whole_numbers<uint8_t>(value);
+    case DType::i16:
+      return whole_numbers<int16_t>(value);
     case DType::i32:
       return whole_numbers<int32_t>(value);
     case DType::i64:

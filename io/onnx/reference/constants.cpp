@@ -89,6 +89,9 @@ Tensor constant(const onnx::TensorProto& from) {
     case DType::u8:
       copy_field<uint8_t>(to, from.int32_data());
       break;
+    case DType::i16:
+      copy_field<int16_t>(to, from.int32_data());
+      break;
     case DType::i32:
       copy_field<int32_t>(to, from.int32_data());
       break;

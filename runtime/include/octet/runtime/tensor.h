@@ -139,11 +139,11 @@ class Index {
 // Tensor: contiguous elements of one type.
 
 /// Element types. Arithmetic uses f32; the other types are for storage.
-enum class DType { f32, i8, u8, i32, i64, boolean };
+enum class DType { f32, i8, u8, i16, i32, i64, boolean };
 
 /// Bytes per element.
 int64_t size_of(DType type);
-/// "f32", "i8", "u8", "i32", "i64" or "bool".
+/// "f32", "i8", "u8", "i16", "i32", "i64" or "bool".
 std::string_view to_string(DType type);
 
 /// Element type of a C++ type: `DTypeOf<float>::value` is DType::f32.
@@ -163,6 +163,11 @@ struct DTypeOf<int8_t> {
 template <>
 struct DTypeOf<uint8_t> {
   static constexpr DType value = DType::u8;  ///< u8
+};
+/// Element type of int16_t.
+template <>
+struct DTypeOf<int16_t> {
+  static constexpr DType value = DType::i16;  ///< i16
 };
 /// Element type of int32_t.
 template <>
