@@ -152,6 +152,10 @@ void add_placement_options(Command& command, PlacementOptions& o) {
            "with --format w4a16: block size, the number of inputs per scale "
            "(default: 32; TensorRT fuses 16 to 128)")
       .type("N");
+  command.add_flag(
+      "--per-tensor-dense", o.per_tensor_dense,
+      "one scale for the weights of a Dense layer, for runtimes of .tflite "
+      "files whose FULLY_CONNECTED takes no scale per channel");
   command.add("--on-unknown", o.on_unknown, "handling of unknown layer names")
       .type("error|warn")
       .show_default();
@@ -169,6 +173,7 @@ void check_no_placement(const PlacementOptions& o, std::string_view hint) {
       {!o.excluded.empty(), "--exclude"},
       {o.format != none.format, "--format"},
       {o.block != 0, "--block"},
+      {o.per_tensor_dense, "--per-tensor-dense"},
       {!o.bits.empty(), "--bits"}};
   for (const auto& [is_given, option] : given) {
     if (!is_given) continue;
@@ -234,6 +239,11 @@ quant::QuantizeOptions quantize_options(const PlacementOptions& o) {
         fmt::format("needs --policy toolkit, got {}", o.policy));
   }
   options.toolkit.strict = o.strict;
+  if (o.per_tensor_dense && o.policy != "tflite") {
+    throw UnsupportedError("conflicting_options", "--per-tensor-dense",
+                           "needs a .tflite output file or --policy tflite");
+  }
+  options.tflite.per_channel_dense = !o.per_tensor_dense;
   options.activation.is_signed = !o.uint8;
   options.activation.asymmetric = o.uint8;
   switch (format_of(o)) {

@@ -26,7 +26,8 @@ struct PlacementOptions {
   bool by_default = false;  // whether choose_policy() set the policy
   std::string bits;         // "4,8": weights, activations
   std::string format = "int8";
-  int64_t block = 0;  // block size of w4a16; 0: 32
+  int64_t block = 0;              // block size of w4a16; 0: 32
+  bool per_tensor_dense = false;  // scales of Dense weights in .tflite files
 
   /// Whether activations have 16 bits, in a .tflite file.
   bool int16() const { return bits == "8,16"; }

@@ -64,6 +64,7 @@ struct QatOptions {
   ExportOptions file;
   TrainingOptions training;
   std::string preset = "int8";
+  std::string scales;  // empty: from the preset
   int64_t trained_epochs = 30;
   double trained_rate = 0;         // 0: from the model file
   int64_t freeze_batch_norm = -1;  // -1: from the preset
@@ -136,6 +137,31 @@ FineTuning tuning_of(const QatOptions& o, const train::QatPreset& preset,
   std::optional<io::TrainingConfig> trained = training_of(o.model);
   if (o.trained_rate > 0) trained = {"sgd", o.trained_rate, true};
   return choose_fine_tuning(model, training, by, o.training, trained, options);
+}
+
+/// Sets the scale rule of --scales.
+/// Throws: ValueError for an unknown word; UnsupportedError for learned zero
+/// points without asymmetric activations.
+void set_scale_rules(const QatOptions& o, quant::QuantizeOptions& options) {
+  using quant::ScaleRule;
+  if (o.scales.empty()) return;
+  const auto rule =
+      choice<ScaleRule, 3>("--scales", o.scales,
+                           {{{"fixed", ScaleRule::fixed},
+                             {"learned", ScaleRule::learned},
+                             {"learned-affine", ScaleRule::learned_affine}}});
+  if (rule == ScaleRule::learned_affine && o.placement.policy != "tflite") {
+    throw UnsupportedError(
+        "conflicting_options", "--scales",
+        "learned-affine needs zero points. Hint: a .tflite output file or "
+        "--policy tflite, or --scales learned");
+  }
+  options.activation.rule = rule;
+  if (rule == ScaleRule::fixed) return;
+  options.weight.rule = ScaleRule::learned;
+  if (rule == ScaleRule::learned) return;
+  options.activation.is_signed = false;
+  options.activation.asymmetric = true;
 }
 
 train::FitOptions fit_options(const QatOptions& o,
@@ -289,6 +315,11 @@ void run_qat(QatOptions o) {
   if (has_qdq) {
     check_no_placement(asked,
                        fmt::format("'{}' already has Q/DQ", o.model.what));
+    if (!o.scales.empty()) {
+      throw UnsupportedError(
+          "conflicting_options", "--scales",
+          fmt::format("'{}' already has Q/DQ", o.model.what));
+    }
   }
   const DataTarget target = target_of(model, o.model);
   const io::OpenedData opened = open_data(o.data, target);
@@ -304,7 +335,9 @@ void run_qat(QatOptions o) {
       has_qdq ? model.clone()
               : quantized(model, o.placement,
                           [&](const Model& m, quant::QuantizeOptions options) {
-                            return preset.quantize(m, std::move(options));
+                            options = preset.quantize(m, std::move(options));
+                            set_scale_rules(o, options);
+                            return options;
                           });
   if (!o.json) {
     print(describe("training samples", training, opened, o.data, target));
@@ -408,6 +441,13 @@ void add_qat(CommandLine& program) {
   command.add("--preset", o.preset, ("fine-tuning preset; " + presets).c_str())
       .type("int8|int8_mobile|int4")
       .show_default();
+  command
+      .add(
+          "--scales", o.scales,
+          "scales in training: fixed, of calibration; learned with the "
+          "weights (LSQ); learned-affine, with zero points (LSQ+), for .tflite "
+          "files (default: from the preset)")
+      .type("fixed|learned|learned-affine");
   command
       .add(
           "--trained-epochs", o.trained_epochs, 1, int64_t{1} << 31,

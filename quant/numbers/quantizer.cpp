@@ -130,9 +130,10 @@ Variable Quantizer::operator()(const Variable& x, Mode mode) const {
   if (!rounds()) return x;
   if (config_.learns() && grad_enabled()) {
     const int64_t samples = x.shape().rank() > 0 ? x.shape()[0] : 1;
-    return fake_quantize(
-        x, learned_scale(x.shape().size() / std::max<int64_t>(samples, 1)),
-        config_.qparams(), config_.straight_through);
+    const LearnedScale scale =
+        learned_scale(x.shape().size() / std::max<int64_t>(samples, 1));
+    return fake_quantize(x, scale, config().qparams(),
+                         config_.straight_through);
   }
   const bool sees_values =
       config_.rule == ScaleRule::live || config_.per_channel;
@@ -171,15 +172,17 @@ LearnedScale Quantizer::learned_scale(int64_t values) const {
   }
   const double n = static_cast<double>(std::max<int64_t>(values, 1));
   // With a zero point, the longer side counts.
-  const double codes = config_.zero_point == 0
-                           ? config_.high()
-                           : std::max(config_.high(), -config_.low());
+  const double codes =
+      config_.rule == ScaleRule::learned_affine ? config_.high() - config_.low()
+      : config_.zero_point == 0                 ? config_.high()
+                                : std::max(config_.high(), -config_.low());
   return {.scale = scale_,
-          .gradient_factor = static_cast<float>(rate / std::sqrt(n * codes))};
+          .gradient_factor = static_cast<float>(rate / std::sqrt(n * codes)),
+          .offset = offset_};
 }
 
 QuantParams Quantizer::qparams(const Tensor& x, int axis) const {
-  QuantParams qparams = config_.qparams();
+  QuantParams qparams = config().qparams();
   qparams.axis = axis;
   with_context(
       [&] { return fmt::format("in quantizer '{}'", name_); },
@@ -294,12 +297,13 @@ void Quantizer::set_observations(std::span<const Config> parts) {
 }
 
 std::shared_ptr<Quantizer> Quantizer::clone() const {
-  auto copy = std::make_shared<Quantizer>(name_, config_);
+  auto copy = std::make_shared<Quantizer>(name_, config());
   copy->enabled_ = enabled_;
   copy->frozen_ = frozen_;
   copy->steps_ = steps_;
   copy->range_ = range_;
   if (scale_) copy->put_leaf(scale_.value(), floor_);
+  if (offset_) copy->put_offset(offset_.value().item());
   return copy;
 }
 

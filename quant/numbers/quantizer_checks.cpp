@@ -45,7 +45,11 @@ void check_block(std::string_view name, const QuantizerConfig& config) {
 }
 
 void check_asymmetric(std::string_view name, const QuantizerConfig& config) {
-  if (!config.asymmetric) return;
+  if (!config.asymmetric) {
+    if (config.rule != ScaleRule::learned_affine) return;
+    throw ValueError("conflicting_options", fmt::format("quantizer '{}'", name),
+                     "learned_affine requires `.asymmetric = true`");
+  }
   if (config.is_signed || config.per_channel ||
       config.rule == ScaleRule::live ||
       config.rule == ScaleRule::learned_clip) {

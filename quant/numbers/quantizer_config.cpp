@@ -19,7 +19,8 @@ constexpr RuleName kRules[] = {{ScaleRule::fixed, "fixed"},
                                {ScaleRule::last_value, "last_value"},
                                {ScaleRule::learned, "learned"},
                                {ScaleRule::learned_log2, "learned_log2"},
-                               {ScaleRule::learned_clip, "learned_clip"}};
+                               {ScaleRule::learned_clip, "learned_clip"},
+                               {ScaleRule::learned_affine, "learned_affine"}};
 
 }  // namespace
 
@@ -49,7 +50,7 @@ ScaleRule scale_rule_named(std::string_view name) {
       "invalid_value", "scale rule",
       fmt::format(
           "must be fixed, live, ema, last_value, learned (LSQ), learned_log2 "
-          "(TQT) or learned_clip (PACT), got '{}'",
+          "(TQT), learned_clip (PACT) or learned_affine (LSQ+), got '{}'",
           name));
 }
 

@@ -71,9 +71,17 @@ int64_t Quantizer::scales_at_floor() const {
   return count;
 }
 
-// Clamps scales to their floor. Logarithms above it keep their bits.
+// Clamps scales to their floor, and a learned offset to the range of zero
+// points. Logarithms above the floor keep their bits.
 void Quantizer::keep_above_floor() const {
   if (floor_.empty()) return;
+  if (offset_) {
+    const float lowest =
+        -static_cast<float>((1 << config_.bits) - 1) * current_scale().item();
+    const float offset = offset_.value().item();
+    if (offset > 0) put_offset(0);
+    if (offset < lowest) put_offset(lowest);
+  }
   const Tensor scale = as_scale(scale_.value());
   const Tensor least = as_leaf(floor_);
   Tensor leaf = scale_.value().clone();
@@ -97,11 +105,33 @@ void Quantizer::put_leaf(const Tensor& value, const Tensor& floor) const {
   floor_ = floor;
 }
 
+void Quantizer::put_offset(float offset) const {
+  const Tensor value = Tensor::scalar(offset);
+  if (!offset_) {
+    offset_ = Variable(value, !frozen_);
+  } else {
+    offset_.assign(value);
+  }
+}
+
+// Sets the zero point of a learned offset. NaN leaves it unchanged.
+void Quantizer::move_zero_point() const {
+  if (!offset_) return;
+  const double zero = std::nearbyint(-double{offset_.value().item()} /
+                                     double{current_scale().item()});
+  const int last = (1 << config_.bits) - 1;
+  if (std::isnan(zero)) return;
+  const int moved = static_cast<int>(std::clamp(zero, 0.0, last + 0.0));
+  // No write where nothing changes: other threads may read.
+  if (moved != config_.zero_point) config_.zero_point = moved;
+}
+
 void Quantizer::set_frozen(bool frozen) {
   frozen_ = frozen;
   if (scale_ && config_.learns()) {
     scale_.set_requires_grad(!frozen);
   }
+  if (offset_) offset_.set_requires_grad(!frozen);
 }
 
 void Quantizer::set_scale(float scale) {
@@ -153,6 +183,9 @@ void Quantizer::set(const Tensor& scale) {
   Tensor floor = scale.clone();
   for (float& s : floor.f32()) s *= kFloor;
   put_leaf(as_leaf(scale), floor);
+  if (config_.rule == ScaleRule::learned_affine) {
+    put_offset(-static_cast<float>(config_.zero_point) * scale.item());
+  }
 }
 
 void Quantizer::check_scales(std::span<const float> scales,

@@ -1,4 +1,5 @@
 // Serialization of a quantizer's state.
+#include <cmath>
 #include <limits>
 #include <span>
 #include <utility>
@@ -23,7 +24,8 @@ Config Quantizer::state() const {
     state.set("scales", list(scales()));
   }
   if (scale_ && config_.asymmetric) {
-    state.set("zero_point", config_.zero_point);
+    state.set("zero_point", config().zero_point);
+    if (offset_) state.set("offset", offset_.value().item());
     if (range_) state.set("range", Config::List{range_->low, range_->high});
   }
   if (scale_ && config_.rule == ScaleRule::learned_log2) {
@@ -96,6 +98,17 @@ void Quantizer::restore(const Config& state) {
           made.check_scales(scale.f32(), config_.per_channel);
           made.put_leaf(value, made.floor_);
         }
+        if (const Config* offset = state.find("offset")) {
+          const auto value = static_cast<float>(offset->as_number());
+          if (!made.offset_ || !std::isfinite(value)) {
+            throw ValueError("invalid_value",
+                             fmt::format("quantizer '{}'", name_),
+                             fmt::format("offset {} requires a finite value "
+                                         "and the rule learned_affine",
+                                         value));
+          }
+          made.put_offset(value);
+        }
         if (const Config* list = state.find("floor")) {
           const std::vector<float> floor = floats(*list);
           made.check_scales(floor, config_.per_channel);
@@ -125,7 +138,9 @@ void Quantizer::restore(const Config& state) {
         followed_.clear();
         if (made.scale_) {
           put_leaf(made.scale_.value(), made.floor_);
+          if (made.offset_) put_offset(made.offset_.value().item());
         } else {
+          offset_ = {};
           scale_ = {};
           floor_ = {};
         }

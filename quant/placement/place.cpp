@@ -392,7 +392,8 @@ Placement place(const Model& model, const QuantizeOptions& options) {
       plan_of_decisions(graph, all, options.activation, options.weight), model,
       options.bits);
   if (options.policy == Policy::tflite) {
-    placement.plan = quantizers_for_tflite(std::move(placement.plan), graph);
+    placement.plan =
+        quantizers_for_tflite(std::move(placement.plan), graph, options.tflite);
   }
   fix_scales_behind_softmax(placement.plan, graph);
   const std::string policy =

@@ -18,7 +18,8 @@ Decisions tflite_policy(const GraphIndex& graph, const Decisions& fixed);
 
 /// Sets the configurations and groups of a plan's activations for
 /// Policy::tflite: asymmetric, constant scales of functions, and a quantizer
-/// for each class of EqualScales.
-QdqPlan quantizers_for_tflite(QdqPlan plan, const GraphIndex& graph);
+/// for each class of EqualScales; and the scales of Dense weights.
+QdqPlan quantizers_for_tflite(QdqPlan plan, const GraphIndex& graph,
+                              const TflitePolicy& options);
 
 }  // namespace octet::quant

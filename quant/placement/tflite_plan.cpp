@@ -27,7 +27,8 @@ QuantizerConfig constant_config(QuantizerConfig config, float scale) {
 
 }  // namespace
 
-QdqPlan quantizers_for_tflite(QdqPlan plan, const GraphIndex& graph) {
+QdqPlan quantizers_for_tflite(QdqPlan plan, const GraphIndex& graph,
+                              const TflitePolicy& options) {
   const EqualScales equal(graph);
   struct Class {
     std::string group;  // of the first point
@@ -48,11 +49,20 @@ QdqPlan quantizers_for_tflite(QdqPlan plan, const GraphIndex& graph) {
     if (scale > 0) classes[&equal.first(*node)].scale = scale;
   }
   for (QdqPoint& point : plan.points) {
-    if (point.site.kind == SiteKind::weight) continue;
+    if (point.site.kind == SiteKind::weight) {
+      const Layer* layer = graph.find_layer(point.layer);
+      const bool dense = layer != nullptr && layer->class_name() == "Dense";
+      if (dense && !options.per_channel_dense) point.config.per_channel = false;
+      continue;
+    }
     // Activations of 16 bits are symmetric.
     point.config.is_signed = point.config.bits == 16;
     point.config.zero_point = 0;
     point.config.asymmetric = point.config.bits != 16;
+    if (!point.config.asymmetric &&
+        point.config.rule == ScaleRule::learned_affine) {
+      point.config.rule = ScaleRule::learned;
+    }
     Class* quantizer = class_of(point);
     if (quantizer == nullptr) continue;
     if (quantizer->group.empty()) {

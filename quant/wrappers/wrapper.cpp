@@ -357,6 +357,10 @@ std::vector<Parameter> BaseQuantizeWrapper::scale_parameters() const {
       parameter.regularizer.l2 = config.scale_rate * config.clip_decay;
     }
     result.push_back(std::move(parameter));
+    if (const Variable offset = quantizer.offset_parameter()) {
+      result.push_back(
+          {.name = site + "/offset", .variable = offset, .trainable = true});
+    }
   }
   return result;
 }

@@ -69,7 +69,7 @@ Variable fake_quantize_with(const Variable& x, const QuantParams& given,
   check(x.shape(), given);
   QuantParams qparams = given;
   qparams.scale = given.scale.clone();  // the caller may write its scale later
-  if (!qparams.plain_integer()) {
+  if (!qparams.plain_integer() || learned.offset) {
     return fake_quantize_format(x, qparams, mode, learned);
   }
   if (qparams.per_channel()) {
@@ -115,6 +115,13 @@ Variable fake_quantize(const Variable& x, const LearnedScale& learned,
     throw ValueError("conflicting_options", "fake_quantize",
                      "the quantization parameters must have no scale beside a "
                      "trainable scale");
+  }
+  const bool affine = static_cast<bool>(learned.offset);
+  if (affine && (learned.log2 || learned.slope == ScaleSlope::none ||
+                 !given.plain_integer())) {
+    throw ValueError("conflicting_options", "fake_quantize",
+                     "an offset requires integers, a scale that is no "
+                     "logarithm, and ScaleSlope::rounding");
   }
   if (!std::isfinite(learned.gradient_factor)) {
     throw ValueError("not_finite", "fake_quantize",

@@ -1,5 +1,5 @@
-// Fake quantization to floating-point formats and with block scales. INT8
-// kernels support neither: values are computed in float32, one by one.
+// Fake quantization to floating-point formats, with block scales and with
+// trainable offsets: values are computed in float32, one by one.
 #include "fake_quantize_format.h"
 
 #include <cmath>
@@ -82,6 +82,29 @@ Tensor clipped_gradient(const Tensor& dy, const Tensor& x,
   return result;
 }
 
+// The gradients of the scale and of the offset; see LearnedScale.
+std::vector<Tensor> affine_gradients(const Tensor& dy, const Tensor& x,
+                                     const QuantParams& qparams,
+                                     const autograd::ScaleTarget& target) {
+  const float scale = qparams.scale.item();
+  const auto low = static_cast<float>(qparams.low);
+  const auto high = static_cast<float>(qparams.high);
+  double of_scale = 0, of_offset = 0;
+  const auto g = dy.f32();
+  const auto values = x.f32();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const float v = values[i] / scale;
+    if (v >= low && v <= high) {
+      of_scale += double{g[i]} * double{std::nearbyint(v) - v};
+      continue;
+    }
+    of_scale += v > high ? double{g[i]} * double{high - low} : 0.0;
+    of_offset += double{g[i]};
+  }
+  return {Tensor::scalar(autograd::scale_gradient(of_scale, scale, target)),
+          Tensor::scalar(autograd::scale_gradient(of_offset, scale, target))};
+}
+
 // The gradient of each scale; see LearnedScale.
 Tensor scale_gradients(const Tensor& dy, const Tensor& x,
                        const QuantParams& qparams,
@@ -131,6 +154,17 @@ Variable fake_quantize_format(const Variable& x, const QuantParams& qparams,
   if (!learned.scale) {
     return record("fake_quantize", {x}, y, {x.value()},
                   [dx](const Tensor& dy) { return std::vector{dx(dy)}; });
+  }
+  if (learned.offset) {
+    return record("fake_quantize", {x, learned.scale, learned.offset}, y,
+                  {x.value()},
+                  [dx, x = x.value(), qparams,
+                   target = scale_target(learned)](const Tensor& dy) {
+                    std::vector<Tensor> gradients =
+                        affine_gradients(dy, x, qparams, target);
+                    gradients.insert(gradients.begin(), dx(dy));
+                    return gradients;
+                  });
   }
   return record(
       "fake_quantize", {x, learned.scale}, y, {x.value()},

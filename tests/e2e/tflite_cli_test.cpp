@@ -18,6 +18,7 @@ namespace octet {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class TfliteCommand : public ::testing::Test {
  protected:
@@ -106,10 +107,44 @@ TEST_F(TfliteCommand, WritesActivationsOf16Bits) {
   EXPECT_THAT(run("inspect a.tflite").output, HasSubstr("int16"));
   EXPECT_EQ(run("lint a.tflite").exit_code, 0);
   ASSERT_EQ(run("convert a.tflite -o b.tflite").exit_code, 0);
+  const Tensor expected = predictions("in.h5");
+  EXPECT_LT(largest_difference(predictions("a.tflite"), expected),
+            0.03f * absmax(expected));
+  EXPECT_EQ(run("verify a.tflite --input x.npy").exit_code, 0);
+  EXPECT_EQ(run("compile a.tflite -o c --arithmetic fixed").exit_code, 0);
+  EXPECT_THAT(run("compile a.tflite -o c").output,
+              HasSubstr("--arithmetic fixed"));
   const CommandResult onnx =
       run("quantize in.h5 -o a.onnx --data x.npy --bits 8,16");
   EXPECT_EQ(onnx.exit_code, 1);
   EXPECT_THAT(onnx.output, HasSubstr("needs a .tflite output file"));
+}
+
+TEST_F(TfliteCommand, WritesOneScalePerDenseLayer) {
+  const CommandResult r = run(
+      "quantize in.h5 -o a.tflite --data x.npy --per-tensor-dense --accept");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(run("lint a.tflite").output, Not(HasSubstr("M12")));
+  EXPECT_THAT(
+      run("quantize in.h5 -o a.onnx --data x.npy --per-tensor-dense").output,
+      HasSubstr("needs a .tflite output file"));
+}
+
+TEST_F(TfliteCommand, LearnsZeroPoints) {
+  Tensor y({40}, DType::i64);
+  for (size_t i = 0; i < 40; ++i) {
+    y.data<int64_t>()[i] = static_cast<int64_t>(i % 10);
+  }
+  io::write_npy(folder_ / "y.npy", y);
+  const std::string qat =
+      "qat in.h5 --data x.npy --labels y.npy --epochs 1 --accept ";
+  const CommandResult r = run(qat + "--scales learned-affine -o a.tflite");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_EQ(run("lint a.tflite").exit_code, 0);
+  EXPECT_THAT(run(qat + "--scales learned-affine -o a.onnx").output,
+              HasSubstr("or --scales learned"));
+  EXPECT_THAT(run(qat + "--scales other -o a.tflite").output,
+              HasSubstr("--scales"));
 }
 
 TEST_F(TfliteCommand, ConvertsFloatModels) {

@@ -172,5 +172,86 @@ TEST(ConstantScale, RequiresAFixedScale) {
       (Failure{"out_of_range", "quantizer 'q'"}));
 }
 
+QuantizerConfig affine_config() {
+  return {.rule = ScaleRule::learned_affine,
+          .is_signed = false,
+          .asymmetric = true,
+          .scale_rate = 1};
+}
+
+// LSQ+.
+TEST(LearnedAffine, MovesTheZeroPoint) {
+  Quantizer q("q", affine_config());
+  q.set_range({-1, 3});
+  EXPECT_EQ(q.config().zero_point, 64);
+  EXPECT_EQ(q.offset_parameter().value().item(), -64 * *q.scale());
+  q.offset_parameter().assign(Tensor::scalar(-10.4f * *q.scale()));
+  EXPECT_EQ(q.config().zero_point, 10);
+  EXPECT_EQ(q.config().low(), -10);
+  EXPECT_EQ(q.qparams({}, -1).high, 245);
+}
+
+TEST(LearnedAffine, KeepsTheOffsetWithinTheZeroPoints) {
+  Quantizer q("q", affine_config());
+  q.set_range({-1, 3});
+  q.offset_parameter().assign(Tensor::scalar(5));
+  (void)q(row_of({1, 2}), Mode::training);
+  EXPECT_EQ(q.config().zero_point, 0);
+  EXPECT_EQ(q.offset_parameter().value().item(), 0);
+  q.offset_parameter().assign(Tensor::scalar(-500));
+  (void)q(row_of({1, 2}), Mode::training);
+  EXPECT_EQ(q.config().zero_point, 255);
+}
+
+// A range that clips a third of the values at its low end widens there.
+TEST(LearnedAffine, FindsTheLowEndOfTheValues) {
+  Tensor x({1 << 12});
+  Rng(5).fill_uniform(x, -2, 2);
+  Quantizer q("q", affine_config());
+  q.set_range({-0.5f, 2});
+  const auto error = [&] {
+    const Variable y = q(Variable(x), Mode::training);
+    return mean(square(y - Variable(x)));
+  };
+  const float before = error().value().item();
+  for (int i = 0; i < 400; ++i) {
+    error().backward();
+    for (const Variable& leaf : {q.scale_parameter(), q.offset_parameter()}) {
+      Tensor next = leaf.value().clone();
+      next.f32()[0] -= 2.0f * leaf.grad().item();
+      leaf.assign(next);
+      leaf.zero_grad();
+    }
+  }
+  EXPECT_LT(error().value().item(), before / 100);
+  EXPECT_NEAR(*q.scale() * static_cast<float>(q.config().low()), -2, 0.1f);
+  EXPECT_NEAR(*q.scale() * static_cast<float>(q.config().high()), 2, 0.1f);
+}
+
+TEST(LearnedAffine, RestoresAndClonesItsOffset) {
+  Quantizer q("q", affine_config());
+  q.set_range({-1, 3});
+  q.offset_parameter().assign(Tensor::scalar(-0.7f));
+  Quantizer other("q", affine_config());
+  other.restore(q.state());
+  EXPECT_EQ(other.config(), q.config());
+  EXPECT_EQ(other.offset_parameter().value().item(), -0.7f);
+  EXPECT_EQ(q.clone()->config(), q.config());
+  EXPECT_EQ(q.clone()->offset_parameter().value().item(), -0.7f);
+  q.set_frozen(true);
+  EXPECT_FALSE(q.offset_parameter().requires_grad());
+  Config broken = q.state();
+  broken.set("offset", std::numeric_limits<double>::infinity());
+  EXPECT_EQ(failure_of<ValueError>([&] { other.restore(broken); }),
+            (Failure{"invalid_value", "quantizer 'q'"}));
+}
+
+TEST(LearnedAffine, RequiresAnAsymmetricRange) {
+  EXPECT_EQ(failure_of<ValueError>([] {
+              (void)Quantizer("q", {.rule = ScaleRule::learned_affine});
+            }),
+            (Failure{"conflicting_options", "quantizer 'q'"}));
+}
+
 }  // namespace
 }  // namespace octet::quant

@@ -52,6 +52,39 @@ TEST(TflitePolicy, QuantizesOutputsOfFusedOperators) {
                   "head kernel T02", "head output T01"));
 }
 
+TEST(TflitePolicy, DenseWeightsHaveOneScaleOnRequest) {
+  const SymbolicTensor x = input({8, 6, 3}, "x");
+  const SymbolicTensor y = Conv2D({.filters = 4, .name = "conv"})(x);
+  const Model model(x, Dense({.units = 2, .name = "head"})(Flatten()(y)));
+  for (const bool per_channel : {false, true}) {
+    const Placement placement =
+        place(model, {.policy = Policy::tflite,
+                      .tflite = {.per_channel_dense = per_channel}});
+    for (const QdqPoint& point : placement.plan.points) {
+      if (point.site.kind != SiteKind::weight) continue;
+      EXPECT_EQ(point.config.per_channel, per_channel || point.layer == "conv");
+    }
+  }
+}
+
+TEST(TflitePolicy, LearnedZeroPointsAreThoseOfFreeScales) {
+  const SymbolicTensor x = input({6}, "x");
+  const Model model(x, Softmax()(Dense({.units = 4, .name = "head"})(x)));
+  for (const int bits : {8, 16}) {
+    const Placement placement = place(
+        model,
+        {.policy = Policy::tflite,
+         .activation = {.bits = bits, .rule = ScaleRule::learned_affine}});
+    for (const QdqPoint& point : placement.plan.points) {
+      if (point.site.kind == SiteKind::weight) continue;
+      EXPECT_EQ(point.config.rule, point.config.constant_scale > 0
+                                       ? ScaleRule::fixed
+                                   : bits == 8 ? ScaleRule::learned_affine
+                                               : ScaleRule::learned);
+    }
+  }
+}
+
 TEST(TflitePolicy, ActivationsOf16BitsAreSymmetric) {
   const SymbolicTensor x = input({6}, "x");
   const Model model(x, Softmax()(Dense({.units = 4, .name = "head"})(x)));

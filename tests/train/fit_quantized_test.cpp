@@ -120,6 +120,38 @@ TEST(FitQuantized, UpdatesLearnedScales) {
   EXPECT_LT(history.back().loss, history.front().loss);
 }
 
+// LSQ+, from ranges that clip half of the values at the low end.
+TEST(FitQuantized, LearnsZeroPoints) {
+  Model model = quant::quantize_model(
+      quant::tflite_form(small_network()),
+      {.policy = quant::Policy::tflite,
+       .activation = {.rule = quant::ScaleRule::learned_affine,
+                      .scale_rate = 1}});
+  quant::calibrate(model, blobs(256));
+  std::vector<int> before;
+  for (const auto& q : quant::quantizers(model)) {
+    if (q->offset_parameter()) {
+      q->set_range({static_cast<float>(q->config().low()) * *q->scale() / 2,
+                    static_cast<float>(q->config().high()) * *q->scale()});
+    }
+    before.push_back(q->config().zero_point);
+  }
+  quant::prepare_qat(model);
+  const double loss = evaluate(model, blobs(256)).loss;
+  const History history = fit(
+      model, blobs(256),
+      {.epochs = 10, .optimizer = SGD({.learning_rate = 0.02f}), .shards = 2});
+  EXPECT_LT(history.back().loss, loss);
+  int moved = 0;
+  size_t at = 0;
+  for (const auto& q : quant::quantizers(model)) {
+    EXPECT_GE(q->config().zero_point, 0);
+    EXPECT_LE(q->config().zero_point, 255);
+    moved += q->config().zero_point != before[at++];
+  }
+  EXPECT_GT(moved, 0);
+}
+
 TEST(FitQuantized, WarnsOfStepsTooLargeForLearnedScales) {
   const auto warnings_of = [](const Optimizer& optimizer,
                               quant::ScaleRule rule =

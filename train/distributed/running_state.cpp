@@ -49,6 +49,8 @@ RunningState::RunningState(Model& model, BatchStatistics mode)
     if (quantizer->config().learns()) {
       const Variable scale = quantizer->scale_parameter();
       if (scale && scale.requires_grad()) learning_.push_back(scale);
+      const Variable offset = quantizer->offset_parameter();
+      if (offset && offset.requires_grad()) learning_.push_back(offset);
     } else if (quantizer->config().follows() && !quantizer->frozen()) {
       following_.push_back({quantizer, quantizer->state()});
     }

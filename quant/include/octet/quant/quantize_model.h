@@ -72,9 +72,16 @@ struct ToolkitPolicy {
   bool strict = false;
 };
 
+/// Options of Policy::tflite.
+struct TflitePolicy {
+  /// Weights of Dense layers have a scale per output channel. False: a scale
+  /// per tensor, for runtimes whose FULLY_CONNECTED takes the first scale only.
+  bool per_channel_dense = true;
+};
+
 /// Options of place() and quantize_model().
-/// Fields in order: mode, spec, cases, policy, tensorrt, toolkit, on_unknown,
-/// activation, weight, weights_only, bits
+/// Fields in order: mode, spec, cases, policy, tensorrt, toolkit, tflite,
+/// on_unknown, activation, weight, weights_only, bits
 struct QuantizeOptions {
   /// Whether the policy decides on layers without a decision by spec or case.
   QuantizationMode mode = QuantizationMode::full;
@@ -83,6 +90,7 @@ struct QuantizeOptions {
   Policy policy = Policy::tensorrt;       ///< for QuantizationMode::full
   TensorrtPolicy tensorrt = {};           ///< for Policy::tensorrt only
   ToolkitPolicy toolkit = {};             ///< for Policy::toolkit only
+  TflitePolicy tflite = {};               ///< for Policy::tflite only
   /// Treatment of unknown names, and of layers without a wrapper, in specs.
   OnUnknown on_unknown = OnUnknown::error;
   /// Quantizers of activations: per tensor, not live.

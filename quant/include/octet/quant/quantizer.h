@@ -157,6 +157,11 @@ enum class ScaleRule {
   /// Model::regularization_loss().
   /// Source: Choi et al., arXiv 1805.06085, section 3.
   learned_clip,
+  /// asymmetric activations: LSQ+, learns the range's lowest value, the offset,
+  /// beside the scale, as `learned`. The zero point is round(-offset / scale),
+  /// within the quantized values.
+  /// Source: Bhalgat et al., arXiv 2004.09576.
+  learned_affine,
 };
 
 /// Configuration of a quantizer: its quantized values, and the source of its
@@ -225,13 +230,13 @@ struct QuantizerConfig {
   /// Whether the optimizer moves the scale.
   bool learns() const {
     return rule == ScaleRule::learned || rule == ScaleRule::learned_log2 ||
-           rule == ScaleRule::learned_clip;
+           rule == ScaleRule::learned_clip || rule == ScaleRule::learned_affine;
   }
   bool operator==(const QuantizerConfig&) const = default;
 };
 
 /// "fixed", "live", "ema", "last_value", "learned", "learned_log2",
-/// "learned_clip".
+/// "learned_clip", "learned_affine".
 std::string_view to_string(ScaleRule rule);
 /// Returns the rule with this name (to_string()).
 /// Throws: ValueError for an unknown name.
@@ -273,9 +278,13 @@ class Quantizer {
   /// [2,4096], and other options out of range or in conflict.
   Quantizer(std::string name, const QuantizerConfig& config);
 
-  /// Return the name, unique within a model, and the configuration.
+  /// Return the name, unique within a model, and the configuration, with the
+  /// current zero point.
   const std::string& name() const { return name_; }
-  const QuantizerConfig& config() const { return config_; }
+  const QuantizerConfig& config() const {
+    move_zero_point();
+    return config_;
+  }
 
   /// Passes x to the observer, if any. A value with several consumers is
   /// observed once.
@@ -316,6 +325,9 @@ class Quantizer {
   /// Returns the leaf that training changes, by gradients or by following: the
   /// scale or its binary logarithm. Empty for other rules or without a scale.
   Variable scale_parameter() const;
+  /// Returns the leaf of the learned offset of ScaleRule::learned_affine. Empty
+  /// for other rules or without a scale.
+  Variable offset_parameter() const { return offset_; }
   /// Sets the scale of the tensor.
   /// Throws: ValueError unless finite and positive; UnsupportedError for live
   /// and per-channel scales.
@@ -389,6 +401,8 @@ class Quantizer {
   void set(const Tensor& scale);
   void put_leaf(const Tensor& value, const Tensor& floor) const;
   void keep_above_floor() const;
+  void put_offset(float offset) const;
+  void move_zero_point() const;
   Tensor as_leaf(const Tensor& scale) const;
   Tensor as_scale(const Tensor& leaf) const;
   Tensor current_scale() const;
@@ -402,7 +416,8 @@ class Quantizer {
   // A leaf [] or [c], the scale or its logarithm; empty without a scale.
   // Updated in place, as optimizers refer to it.
   mutable Variable scale_;
-  mutable Tensor floor_;  // of a learned scale
+  mutable Tensor floor_;     // of a learned scale
+  mutable Variable offset_;  // a leaf [], of ScaleRule::learned_affine
   mutable bool frozen_ = false;
   mutable int64_t steps_ = 0;                // number of followed tensors
   mutable std::optional<ValueRange> range_;  // followed, if asymmetric

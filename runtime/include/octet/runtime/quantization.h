@@ -185,19 +185,25 @@ struct LearnedScale {
   /// Whether `scale` is the binary logarithm of the scale, of any sign.
   bool log2 = false;
   ScaleSlope slope = ScaleSlope::rounding;  ///< of unclipped values
+  /// Real value of the lowest quantized value, f32 []: with `scale` per tensor,
+  /// low = round(offset / scale). Empty: the zero point is fixed.
+  Variable offset = {};
 };
 
 /// Fake-quantizes with a trainable scale. Its gradient is the sum over the
 /// tensor or channel of dy * slope * gradient_factor; the slope is q - x/scale
 /// (or 0, see ScaleSlope) strictly inside the range and q at and beyond its
-/// bounds. For a logarithm it is multiplied by scale * ln 2. `qparams` has
-/// the other parameters, without a scale.
+/// bounds. For a logarithm it is multiplied by scale * ln 2. With an offset,
+/// the slope beyond the bounds is q - low, and the offset's is 1 there and 0
+/// inside. `qparams` has the other parameters, without a scale.
 /// Source: Esser et al., "Learned step size quantization", arXiv 1902.08153,
 /// equation 3; logarithm: Jain et al., "Trained quantization thresholds", arXiv
 /// 1903.08066, section 4; without rounding: Choi et al., "PACT", arXiv
-/// 1805.06085, section 3.
-/// Throws: as above; ValueError if `qparams` has a scale or a factor is not
-/// finite.
+/// 1805.06085, section 3; offset: Bhalgat et al., "LSQ+", arXiv 2004.09576,
+/// equations 3 to 5.
+/// Throws: as above; ValueError if `qparams` has a scale, a factor is not
+/// finite, or an offset is combined with log2, ScaleSlope::none or a format
+/// other than integers.
 Variable fake_quantize(const Variable& x, const LearnedScale& scale,
                        const QuantParams& qparams,
                        StraightThrough mode = StraightThrough::clipped);
