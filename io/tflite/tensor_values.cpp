@@ -41,19 +41,22 @@ Tensor real_of(const Tensor& q, const TfliteTensorInfo& info) {
 }  // namespace
 
 bool TfliteTensorInfo::quantized() const {
-  return scale > 0 && (dtype == DType::i8 || dtype == DType::u8);
+  return scale > 0 &&
+         (dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16);
 }
 
 Tensor TfliteTensorInfo::to_stored(const Tensor& x) const {
   if (!quantized()) return x;
-  return dtype == DType::i8 ? stored_as<int8_t>(x, *this)
-                            : stored_as<uint8_t>(x, *this);
+  return dtype == DType::i8    ? stored_as<int8_t>(x, *this)
+         : dtype == DType::i16 ? stored_as<int16_t>(x, *this)
+                               : stored_as<uint8_t>(x, *this);
 }
 
 Tensor TfliteTensorInfo::to_real(const Tensor& q) const {
   if (!quantized()) return q;
-  return dtype == DType::i8 ? real_of<int8_t>(q, *this)
-                            : real_of<uint8_t>(q, *this);
+  return dtype == DType::i8    ? real_of<int8_t>(q, *this)
+         : dtype == DType::i16 ? real_of<int16_t>(q, *this)
+                               : real_of<uint8_t>(q, *this);
 }
 
 }  // namespace octet::io

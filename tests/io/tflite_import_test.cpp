@@ -369,11 +369,14 @@ TEST(TfliteImport, KeepsActivationsOf16Bits) {
       EXPECT_NEAR(got[i], stored[i], 1e-4f);
     }
   }
-  // The reference has no int16 kernels.
-  EXPECT_EQ(failure_of<UnsupportedError>([&] {
-              (void)tflite_from_bytes(bytes);
-            }).code,
-            "unsupported_operator");
+  // The integer arithmetic, in steps of the output.
+  const TfliteModel file = tflite_from_bytes(bytes);
+  EXPECT_EQ(file.inputs()[0].dtype, DType::i16);
+  const Tensor q = file.predict(file.inputs()[0].to_stored(samples));
+  const auto integers = values(file.outputs()[0].to_real(q));
+  for (size_t i = 0; i < stored.size(); ++i) {
+    EXPECT_NEAR(integers[i], stored[i], 8 * file.outputs()[0].scale);
+  }
   EXPECT_EQ(failure_of<ValueError>([&] {
               (void)to_tflite(int16, {.io = TfliteIo::uint8});
             }).code,
@@ -383,6 +386,27 @@ TEST(TfliteImport, KeepsActivationsOf16Bits) {
   for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_NEAR(stored[i], expected[i], 0.02f);
   }
+}
+
+TEST(TfliteImport, RejectsZeroPointsOf16Bits) {
+  const SymbolicTensor x = input({6}, "x");
+  const Model model(x, Dense({.units = 4})(x));
+  Model int16 = quant::quantize_model(
+      model, {.policy = quant::Policy::tflite, .activation = {.bits = 16}});
+  quant::calibrate(int16, [](const Model& m) {
+    (void)m(Variable(tflite_samples(m, 16, 1)));
+  });
+  const std::string shifted =
+      edited(to_tflite(int16).bytes, [](tflite::schema::ModelT& file) {
+        auto& graph = *file.subgraphs[0];
+        const auto input = static_cast<size_t>(graph.inputs[0]);
+        graph.tensors[input]->quantization->zero_point = {5};
+      });
+  const TfliteModel file = tflite_from_bytes(shifted);
+  EXPECT_THAT(failure_of<FormatError>([&] {
+                (void)file.predict(Tensor::zeros({1, 6}, DType::i16));
+              }).message,
+              HasSubstr("must have zero point 0, got 5"));
 }
 
 TEST(TfliteExport, NamesOperatorsWithoutAFormOf16Bits) {

@@ -163,6 +163,15 @@ TEST(TfliteLint, ListsDenseScalesAndConversionsAsInformation) {
   const LintReport report = lint_tflite_bytes(lint_file());
   ASSERT_EQ(report.findings.size(), 1u);
   EXPECT_EQ(report.findings[0].id, "M12");
+  const SymbolicTensor vector = input({6});
+  Model dense =
+      quant::quantize_model(Model(vector, Dense({.units = 3})(vector)),
+                            {.policy = quant::Policy::tflite,
+                             .tflite = {.per_channel_dense = false}});
+  quant::calibrate(dense, [&](const Model& m) {
+    (void)m(Variable(Tensor::full({2, 6}, 0.5f)));
+  });
+  EXPECT_TRUE(lint_tflite_bytes(to_tflite(dense).bytes).findings.empty());
   const SymbolicTensor x = input({4, 4, 2});
   const SymbolicTensor y =
       Conv2D({.filters = 2, .kernel_size = 1, .activation = "sigmoid"})(x);

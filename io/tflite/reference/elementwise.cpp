@@ -1,6 +1,7 @@
 // Elementwise operators of two tensors, and conversions.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -66,34 +67,43 @@ Tensor elementwise(const Node& node, const Float& of_floats,
   const Broadcast places(node);
   Tensor y = Tensor::zeros(places.shape(), node.input(0).dtype());
   const auto count = static_cast<size_t>(y.size());
-  if (!node.int8()) {
+  if (!node.quantized()) {
     const auto a = node.input(0).f32(), b = node.input(1).f32();
     for (size_t i = 0; i < count; ++i) {
       y.f32()[i] = of_floats(a[places.first(i)], b[places.second(i)]);
     }
     return y;
   }
-  const auto a = node.input(0).data<int8_t>(), b = node.input(1).data<int8_t>();
-  for (size_t i = 0; i < count; ++i) {
-    y.data<int8_t>()[i] = of_ints(a[places.first(i)], b[places.second(i)]);
-  }
+  const NodeQuant out = node.output_quant();
+  by_integer(node.input(0), [&]<class T>(T) {
+    const auto a = node.input(0).data<T>(), b = node.input(1).data<T>();
+    for (size_t i = 0; i < count; ++i) {
+      const int32_t value = of_ints(a[places.first(i)], b[places.second(i)]);
+      y.data<T>()[i] = clamped<T>(value, out.low, out.high);
+    }
+  });
   return y;
 }
 
-// x + y or x - y: both scaled to half the larger scale, with 20 more bits.
+// x + y or x - y: both scaled to half the larger scale, with 20 more bits, or
+// 15 for int16.
 Tensor sum(const Node& node, schema::Activation activation, int32_t sign) {
-  constexpr int kShift = 20;
   const NodeQuant a = node.quant(0), b = node.quant(1),
                   out = node.output_quant();
+  const int32_t unit = 1 << (out.high > 127 ? 15 : 20);
   const double twice{2 * std::max(a.scale, b.scale)};
-  const bool int8 = node.int8();
-  const FixedMultiplier of_a =
-      int8 ? node.multiplier(a.scale / twice) : FixedMultiplier();
-  const FixedMultiplier of_b =
-      int8 ? node.multiplier(b.scale / twice) : FixedMultiplier();
-  const FixedMultiplier of_sum =
-      int8 ? node.multiplier(twice / ((1 << kShift) * out.scale))
-           : FixedMultiplier();
+  // TensorFlow Lite Micro divides the scales of a difference in float.
+  const bool single = sign < 0 && node.runtime != TfliteRounding::litert;
+  const auto ratio = [&](double x, double y) {
+    return single ? double{static_cast<float>(x) / static_cast<float>(y)}
+                  : x / y;
+  };
+  FixedFactor of_a, of_b, of_sum;
+  if (node.quantized()) {
+    of_a = node.factor(ratio(double{a.scale}, twice));
+    of_b = node.factor(ratio(double{b.scale}, twice));
+    of_sum = node.factor(ratio(twice, unit * double{out.scale}));
+  }
   const IntBounds bounds = int_bounds(activation, out);
   const FloatBounds limits = float_bounds(activation);
   return elementwise(
@@ -102,11 +112,11 @@ Tensor sum(const Node& node, schema::Activation activation, int32_t sign) {
         return std::clamp(x + static_cast<float>(sign) * y, limits.low,
                           limits.high);
       },
-      [&](int8_t x, int8_t y) {
-        const int32_t p = node.scaled((x - a.zero_point) * (1 << kShift), of_a);
-        const int32_t q = node.scaled((y - b.zero_point) * (1 << kShift), of_b);
-        return to_int8(node.scaled(p + sign * q, of_sum) + out.zero_point,
-                       bounds.low, bounds.high);
+      [&](int32_t x, int32_t y) {
+        const int32_t p = node.scaled((x - a.zero_point) * unit, of_a);
+        const int32_t q = node.scaled((y - b.zero_point) * unit, of_b);
+        return std::clamp(node.scaled(p + sign * q, of_sum) + out.zero_point,
+                          bounds.low, bounds.high);
       });
 }
 
@@ -115,19 +125,19 @@ Tensor sum(const Node& node, schema::Activation activation, int32_t sign) {
 IntBounds int_bounds(schema::Activation activation, NodeQuant output) {
   const auto quantized = [&](float value) {
     const double steps{std::round(value / output.scale)};
-    return static_cast<int32_t>(
-        std::clamp(output.zero_point + steps, -128.0, 127.0));
+    return static_cast<int32_t>(std::clamp(
+        output.zero_point + steps, double(output.low), double(output.high)));
   };
   if (!(output.scale > 0)) return {};  // float
   switch (activation) {
     case schema::Activation::RELU:
-      return {quantized(0), 127};
+      return {quantized(0), output.high};
     case schema::Activation::RELU6:
       return {quantized(0), quantized(6)};
     case schema::Activation::RELU_N1_TO_1:
       return {quantized(-1), quantized(1)};
     default:
-      return {};
+      return {output.low, output.high};
   }
 }
 
@@ -156,10 +166,11 @@ Tensor run_mul(const Node& node) {
   const auto activation = node.options<schema::MulOptionsT>().activation;
   const NodeQuant a = node.quant(0), b = node.quant(1),
                   out = node.output_quant();
-  // The kernel multiplies the scales in float.
-  const FixedMultiplier factor =
-      node.int8() ? node.multiplier(double{a.scale * b.scale / out.scale})
-                  : FixedMultiplier();
+  // LiteRT multiplies the scales in float.
+  const double m = node.runtime == TfliteRounding::litert
+                       ? double{a.scale * b.scale / out.scale}
+                       : double{a.scale} * double{b.scale} / double{out.scale};
+  const FixedFactor factor = node.quantized() ? node.factor(m) : FixedFactor();
   const IntBounds bounds = int_bounds(activation, out);
   const FloatBounds limits = float_bounds(activation);
   return elementwise(
@@ -167,10 +178,10 @@ Tensor run_mul(const Node& node) {
       [&](float x, float y) {
         return std::clamp(x * y, limits.low, limits.high);
       },
-      [&](int8_t x, int8_t y) {
+      [&](int32_t x, int32_t y) {
         const int32_t product = (x - a.zero_point) * (y - b.zero_point);
-        return to_int8(node.scaled(product, factor) + out.zero_point,
-                       bounds.low, bounds.high);
+        return std::clamp(node.scaled(product, factor) + out.zero_point,
+                          bounds.low, bounds.high);
       });
 }
 
@@ -184,46 +195,68 @@ Tensor run_minimum(const Node& node) {
 }
 
 Tensor run_prelu(const Node& node) {
+  node.expect_int8();
   const NodeQuant x = node.quant(0), slope = node.quant(1),
                   out = node.output_quant();
-  FixedMultiplier same, scaled;
-  if (node.int8()) {
-    same = node.multiplier(double{x.scale} / double{out.scale});
-    scaled = node.multiplier(double{x.scale} * double{slope.scale} /
-                             double{out.scale});
+  FixedFactor same, scaled;
+  if (node.quantized()) {
+    same = node.factor(double{x.scale} / double{out.scale});
+    scaled =
+        node.factor(double{x.scale} * double{slope.scale} / double{out.scale});
   }
   return elementwise(
       node, [](float v, float a) { return v >= 0 ? v : v * a; },
-      [&](int8_t v, int8_t a) {
+      [&](int32_t v, int32_t a) {
         const int32_t value = v - x.zero_point;
         const int32_t result =
             value >= 0 ? node.scaled(value, same)
                        : node.scaled(value * (a - slope.zero_point), scaled);
-        return to_int8(result + out.zero_point);
+        return result + out.zero_point;
       });
 }
 
 namespace {
 
-// Conversions between INT8 and UINT8, with any scales.
+// Calls body with a value of the type of a quantized tensor.
+template <class Body>
+void by_type(DType type, const Body& body) {
+  switch (type) {
+    case DType::u8:
+      return body(uint8_t{});
+    case DType::i16:
+      return body(int16_t{});
+    default:
+      return body(int8_t{});
+  }
+}
+
+DType dtype_of_output(const Node& node) {
+  switch (node.output.type) {
+    case schema::TensorType::UINT8:
+      return DType::u8;
+    case schema::TensorType::INT16:
+      return DType::i16;
+    default:
+      return DType::i8;
+  }
+}
+
+// Conversions between integers of any types and scales.
 Tensor requantize(const Node& node, const Tensor& x) {
   const NodeQuant in = node.quant(0), out = node.output_quant();
-  const bool to_unsigned = node.output.type == schema::TensorType::UINT8;
-  const bool from_unsigned = x.dtype() == DType::u8;
-  const FixedMultiplier factor =
-      node.multiplier(double{in.scale} / double{out.scale});
-  Tensor y = Tensor::zeros(x.shape(), to_unsigned ? DType::u8 : DType::i8);
-  for (size_t i = 0; i < static_cast<size_t>(x.size()); ++i) {
-    const int32_t q =
-        from_unsigned ? int32_t{x.data<uint8_t>()[i]} : x.data<int8_t>()[i];
-    const int32_t value =
-        node.scaled(q - in.zero_point, factor) + out.zero_point;
-    if (to_unsigned) {
-      y.data<uint8_t>()[i] = static_cast<uint8_t>(std::clamp(value, 0, 255));
-    } else {
-      y.data<int8_t>()[i] = to_int8(value);
-    }
-  }
+  const FixedFactor factor = node.factor(double{in.scale} / double{out.scale});
+  Tensor y = Tensor::zeros(x.shape(), dtype_of_output(node));
+  by_type(x.dtype(), [&]<class From>(From) {
+    by_type(y.dtype(), [&]<class To>(To) {
+      using Limits = std::numeric_limits<To>;
+      const auto from = x.data<From>();
+      for (size_t i = 0; i < from.size(); ++i) {
+        const int32_t value =
+            node.scaled(from[i] - in.zero_point, factor) + out.zero_point;
+        y.data<To>()[i] = clamped<To>(value, Limits::min(), Limits::max());
+      }
+    });
+  });
   return y;
 }
 
@@ -233,12 +266,15 @@ Tensor run_quantize(const Node& node) {
   const Tensor& x = node.input(0);
   if (x.dtype() != DType::f32) return requantize(node, x);
   const NodeQuant out = node.output_quant();
-  Tensor y = Tensor::zeros(x.shape(), DType::i8);
-  for (size_t i = 0; i < static_cast<size_t>(x.size()); ++i) {
-    const float q =
-        std::round(x.f32()[i] / out.scale) + static_cast<float>(out.zero_point);
-    y.data<int8_t>()[i] = static_cast<int8_t>(std::clamp(q, -128.0f, 127.0f));
-  }
+  Tensor y = Tensor::zeros(x.shape(), dtype_of_output(node));
+  by_integer(y, [&]<class T>(T) {
+    for (size_t i = 0; i < static_cast<size_t>(x.size()); ++i) {
+      const float q = std::round(x.f32()[i] / out.scale) +
+                      static_cast<float>(out.zero_point);
+      y.data<T>()[i] = static_cast<T>(std::clamp(q, static_cast<float>(out.low),
+                                                 static_cast<float>(out.high)));
+    }
+  });
   return y;
 }
 
@@ -246,11 +282,12 @@ Tensor run_dequantize(const Node& node) {
   const Tensor& x = node.input(0);
   const NodeQuant in = node.quant(0);
   Tensor y = Tensor::zeros(x.shape());
-  for (size_t i = 0; i < static_cast<size_t>(x.size()); ++i) {
-    const int32_t q = x.dtype() == DType::u8 ? int32_t{x.data<uint8_t>()[i]}
-                                             : x.data<int8_t>()[i];
-    y.f32()[i] = in.scale * static_cast<float>(q - in.zero_point);
-  }
+  by_type(x.dtype(), [&]<class T>(T) {
+    const auto from = x.data<T>();
+    for (size_t i = 0; i < from.size(); ++i) {
+      y.f32()[i] = in.scale * static_cast<float>(from[i] - in.zero_point);
+    }
+  });
   return y;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -62,12 +63,25 @@ void expect_bias(const Node& node, size_t bias, int64_t channels) {
                   node.input(bias).shape().to_string(), channels));
 }
 
-// Scales of the output channels, and the bias.
+// Sums of int16 activations have 64 bits, unless the bias has 32.
+template <class T, class Body>
+void by_sum(const Node& node, size_t bias, T /*type*/, const Body& body) {
+  if constexpr (std::is_same_v<T, int16_t>) {
+    if (!node.has_input(bias) || node.input(bias).dtype() != DType::i32) {
+      return body(int64_t{});
+    }
+  }
+  body(int32_t{});
+}
+
+// Scales of the output channels, and the bias. Sum: int32_t or int64_t.
+template <class T, class Sum>
 class Requantization {
  public:
   /// `input` and `bias`: indices of the activation and the bias; weights are
-  /// input 1.
-  Requantization(const Node& node, size_t input, size_t bias, int64_t channels)
+  /// input 1. A dense layer multiplies a single weight scale in float.
+  Requantization(const Node& node, size_t input, size_t bias, int64_t channels,
+                 bool dense = false)
       : node_(node), out_(node.output_quant()) {
     const std::span<const float> scales = node.scales(1);
     const float in = node.quant(input).scale;
@@ -78,25 +92,39 @@ class Requantization {
                                     scales.size(), channels));
     }
     for (size_t c = 0; c < count; ++c) {
-      const double scale{scales[scales.size() == 1 ? 0 : c]};
-      factors_.push_back(
-          node.multiplier(double{in} * scale / double{out_.scale}));
+      const float scale = scales[scales.size() == 1 ? 0 : c];
+      const double product = dense && scales.size() == 1
+                                 ? double{in * scale}
+                                 : double{in} * double{scale};
+      const double m = product / double{out_.scale};
+      factors_.push_back(sizeof(Sum) == 8 ? node.factor64(m) : node.factor(m));
+      if (dense && sizeof(T) == 2 && node.runtime == TfliteRounding::litert) {
+        exact_.push_back(m);
+      }
     }
     expect_bias(node, bias, channels);
-    if (node.has_input(bias)) bias_ = node.input(bias).data<int32_t>();
+    if (node.has_input(bias)) bias_ = node.input(bias).data<Sum>();
   }
-  int8_t operator()(int32_t sum, int64_t channel, IntBounds bounds) const {
+  T operator()(Sum sum, int64_t channel, IntBounds bounds) const {
     const auto c = static_cast<size_t>(channel);
     if (!bias_.empty()) sum += bias_[c];
-    const int32_t value = node_.scaled(sum, factors_[c]) + out_.zero_point;
-    return to_int8(value, bounds.low, bounds.high);
+    const int32_t value = scaled(sum, c) + out_.zero_point;
+    return clamped<T>(value, bounds.low, bounds.high);
   }
 
  private:
+  // LiteRT's dense kernel of int16 values multiplies in float64.
+  int32_t scaled(Sum sum, size_t channel) const {
+    if (exact_.empty()) return node_.scaled(sum, factors_[channel]);
+    return static_cast<int32_t>(
+        std::round(static_cast<double>(sum) * exact_[channel]));
+  }
+
   const Node& node_;
   NodeQuant out_;
-  std::vector<FixedMultiplier> factors_;
-  std::span<const int32_t> bias_ = {};
+  std::vector<FixedFactor> factors_;
+  std::vector<double> exact_;
+  std::span<const Sum> bias_ = {};
 };
 
 // Epilogue of float operators: bias and bounds.
@@ -124,9 +152,9 @@ struct ConvSizes {
   bool depthwise;
 };
 
-// Sums of products for each output value; T: element, S: sum.
-template <class T, class S, class Put>
-void convolve(const ConvSizes& s, std::span<const T> x, std::span<const T> w,
+// Sums of products for each output value; T: element, W: weight, S: sum.
+template <class S, class T, class W, class Put>
+void convolve(const ConvSizes& s, std::span<const T> x, std::span<const W> w,
               S offset, const Put& put) {
   size_t at = 0;
   for (int64_t n = 0; n < s.batch; ++n) {
@@ -177,23 +205,27 @@ Tensor run_convolution(const Node& node, const ConvSizes& s,
   const Shape shape{s.batch, s.rows.output, s.columns.output, s.out};
   node.expect_size(shape);
   Tensor y = Tensor::zeros(shape, x.dtype());
-  if (!node.int8()) {
+  if (!node.quantized()) {
     const FloatEpilogue epilogue(node, 2, activation, s.out);
     const auto to = y.f32();
-    convolve<float, float>(s, x.f32(), w.f32(), 0,
-                           [&](size_t at, float sum, int64_t channel) {
-                             to[at] = epilogue(sum, channel);
-                           });
+    convolve<float>(s, x.f32(), w.f32(), 0.0f,
+                    [&](size_t at, float sum, int64_t channel) {
+                      to[at] = epilogue(sum, channel);
+                    });
     return y;
   }
-  const Requantization requantize(node, 0, 2, s.out);
   const IntBounds bounds = int_bounds(activation, node.output_quant());
-  const auto to = y.data<int8_t>();
-  convolve<int8_t, int32_t>(s, x.data<int8_t>(), w.data<int8_t>(),
-                            -node.quant(0).zero_point,
-                            [&](size_t at, int32_t sum, int64_t channel) {
-                              to[at] = requantize(sum, channel, bounds);
-                            });
+  by_integer(x, [&]<class T>(T type) {
+    by_sum(node, 2, type, [&]<class Sum>(Sum) {
+      const Requantization<T, Sum> requantize(node, 0, 2, s.out);
+      const auto to = y.data<T>();
+      convolve<Sum>(s, x.data<T>(), w.data<int8_t>(),
+                    Sum{-node.quant(0).zero_point},
+                    [&](size_t at, Sum sum, int64_t channel) {
+                      to[at] = requantize(sum, channel, bounds);
+                    });
+    });
+  });
   return y;
 }
 
@@ -253,9 +285,9 @@ Tensor run_depthwise_conv(const Node& node) {
 namespace {
 
 // Adds each input pixel, times the kernel, to the outputs.
-template <class T, class S>
+template <class S, class T, class W>
 std::vector<S> scatter(const Node& node, const Shape& y, S offset,
-                       std::span<const T> x, std::span<const T> w) {
+                       std::span<const T> x, std::span<const W> w) {
   const auto& o = node.options<schema::TransposeConvOptionsT>();
   const Shape& s = node.input(2).shape();
   const Shape& k = node.input(1).shape();
@@ -311,22 +343,26 @@ Tensor run_transpose_conv(const Node& node) {
   const auto channels = static_cast<size_t>(shape[3]);
   if (x.dtype() == DType::f32) {
     const std::vector<float> sums =
-        scatter<float, float>(node, shape, 0, x.f32(), w.f32());
+        scatter<float>(node, shape, 0.0f, x.f32(), w.f32());
     const FloatEpilogue epilogue(node, 3, o.activation, shape[3]);
     for (size_t i = 0; i < sums.size(); ++i) {
       y.f32()[i] = epilogue(sums[i], static_cast<int64_t>(i % channels));
     }
     return y;
   }
-  const std::vector<int32_t> sums =
-      scatter<int8_t, int32_t>(node, shape, -node.quant(2).zero_point,
-                               x.data<int8_t>(), w.data<int8_t>());
-  const Requantization requantize(node, 2, 3, shape[3]);
   const IntBounds bounds = int_bounds(o.activation, node.output_quant());
-  for (size_t i = 0; i < sums.size(); ++i) {
-    y.data<int8_t>()[i] =
-        requantize(sums[i], static_cast<int64_t>(i % channels), bounds);
-  }
+  by_integer(x, [&]<class T>(T type) {
+    by_sum(node, 3, type, [&]<class Sum>(Sum) {
+      const std::vector<Sum> sums =
+          scatter<Sum>(node, shape, Sum{-node.quant(2).zero_point}, x.data<T>(),
+                       w.data<int8_t>());
+      const Requantization<T, Sum> requantize(node, 2, 3, shape[3]);
+      for (size_t i = 0; i < sums.size(); ++i) {
+        y.data<T>()[i] =
+            requantize(sums[i], static_cast<int64_t>(i % channels), bounds);
+      }
+    });
+  });
   return y;
 }
 
@@ -346,9 +382,9 @@ Tensor run_fully_connected(const Node& node) {
   const Shape shape =
       o.keep_num_dims ? x.shape().with(-1, units) : Shape{rows, units};
   Tensor y = Tensor::zeros(shape, x.dtype());
-  const auto dot = [&]<class T, class S>(std::span<const T> a,
-                                         std::span<const T> b, S offset,
-                                         const auto& put) {
+  const auto dot = [&]<class T, class W, class S>(std::span<const T> a,
+                                                  std::span<const W> b,
+                                                  S offset, const auto& put) {
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t u = 0; u < units; ++u) {
         S sum = 0;
@@ -360,71 +396,23 @@ Tensor run_fully_connected(const Node& node) {
       }
     }
   };
-  if (!node.int8()) {
+  if (!node.quantized()) {
     const FloatEpilogue epilogue(node, 2, o.activation, units);
     dot(x.f32(), w.f32(), 0.0f, [&](size_t at, float sum, int64_t u) {
       y.f32()[at] = epilogue(sum, u);
     });
     return y;
   }
-  const Requantization requantize(node, 0, 2, units);
   const IntBounds bounds = int_bounds(o.activation, node.output_quant());
-  dot(x.data<int8_t>(), w.data<int8_t>(), -node.quant(0).zero_point,
-      [&](size_t at, int32_t sum, int64_t u) {
-        y.data<int8_t>()[at] = requantize(sum, u, bounds);
-      });
-  return y;
-}
-
-Tensor run_batch_matmul(const Node& node) {
-  const auto& o = node.options<schema::BatchMatMulOptionsT>();
-  const Tensor& a = node.input(0);
-  const Tensor& b = node.input(1);
-  const Shape& s = a.shape();
-  const Shape& t = b.shape();
-  const int rank = s.rank();
-  if (rank < 2 || t.rank() != rank ||
-      s.slice(0, rank - 2) != t.slice(0, rank - 2) ||
-      s[o.adj_x ? -2 : -1] != t[o.adj_y ? -1 : -2]) {
-    throw UnsupportedError("unsupported_value", node.name,
-                           fmt::format("matrices {} and {} do not fit",
-                                       s.to_string(), t.to_string()));
-  }
-  const int64_t m = s[o.adj_x ? -1 : -2], k = s[o.adj_x ? -2 : -1],
-                l = t[o.adj_y ? -2 : -1];
-  const Shape shape = s.with(-2, m).with(-1, l);
-  Tensor y = Tensor::zeros(shape, a.dtype());
-  const auto each = [&](const auto& product) {
-    for (int64_t at = 0; at < y.size(); ++at) {
-      const int64_t matrix = at / (m * l), i = at / l % m, j = at % l;
-      for (int64_t d = 0; d < k; ++d) {
-        const int64_t left = matrix * m * k + (o.adj_x ? d * m + i : i * k + d);
-        const int64_t right =
-            matrix * k * l + (o.adj_y ? j * k + d : d * l + j);
-        product(static_cast<size_t>(at), static_cast<size_t>(left),
-                static_cast<size_t>(right));
-      }
-    }
-  };
-  if (!node.int8()) {
-    const auto x = a.f32(), z = b.f32();
-    const auto to = y.f32();
-    each([&](size_t at, size_t i, size_t j) { to[at] += x[i] * z[j]; });
-    return y;
-  }
-  const NodeQuant first = node.quant(0), second = node.quant(1),
-                  out = node.output_quant();
-  const auto x = a.data<int8_t>(), z = b.data<int8_t>();
-  std::vector<int32_t> sums(static_cast<size_t>(y.size()));
-  each([&](size_t at, size_t i, size_t j) {
-    sums[at] += (x[i] - first.zero_point) * (z[j] - second.zero_point);
+  by_integer(x, [&]<class T>(T type) {
+    by_sum(node, 2, type, [&]<class Sum>(Sum) {
+      const Requantization<T, Sum> requantize(node, 0, 2, units, true);
+      dot(x.data<T>(), w.data<int8_t>(), Sum{-node.quant(0).zero_point},
+          [&](size_t at, Sum sum, int64_t u) {
+            y.data<T>()[at] = requantize(sum, u, bounds);
+          });
+    });
   });
-  const FixedMultiplier factor = node.multiplier(
-      double{first.scale} * double{second.scale} / double{out.scale});
-  for (size_t i = 0; i < sums.size(); ++i) {
-    y.data<int8_t>()[i] =
-        to_int8(node.scaled(sums[i], factor) + out.zero_point);
-  }
   return y;
 }
 

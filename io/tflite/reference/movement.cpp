@@ -136,12 +136,13 @@ Tensor run_pad(const Node& node) {
     sizes.push_back(pads[i] + s[axis] + pads[i + 1]);
   }
   // PAD fills with zero, PADV2 with input 2.
-  const auto zero = static_cast<int8_t>(node.quant(0).zero_point);
+  // Little-endian: the first bytes of a value of any width.
+  const int32_t zero = node.quant(0).zero_point;
   const float float_zero = 0;
-  const char* fill = node.has_input(2)
-                         ? static_cast<const char*>(node.input(2).raw())
-                     : node.int8() ? reinterpret_cast<const char*>(&zero)
-                                   : reinterpret_cast<const char*>(&float_zero);
+  const char* fill =
+      node.has_input(2)  ? static_cast<const char*>(node.input(2).raw())
+      : node.quantized() ? reinterpret_cast<const char*>(&zero)
+                         : reinterpret_cast<const char*>(&float_zero);
   const Shape shape = shape_of(sizes);
   node.expect_size(shape);
   return gathered(
@@ -353,6 +354,7 @@ Tensor run_resize_nearest(const Node& node) {
 }
 
 Tensor run_resize_bilinear(const Node& node) {
+  node.expect_int8();
   const auto& o = node.options<schema::ResizeBilinearOptionsT>();
   const Tensor& x = node.input(0);
   const Shape& s = x.shape();
@@ -364,7 +366,7 @@ Tensor run_resize_bilinear(const Node& node) {
   for (int64_t i = 0; i < y.size(); ++i) {
     const std::vector<int64_t> index = indices(i, shape);
     const int64_t n = index[0], c = index[3];
-    if (!node.int8()) {
+    if (!node.quantized()) {
       const FloatBetween r = float_between(index[1], s[1], shape[1], o);
       const FloatBetween k = float_between(index[2], s[2], shape[2], o);
       const float down = r.position - static_cast<float>(r.lower);

@@ -2,9 +2,12 @@
 // from the inputs, so that any batch size runs.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include <octet/io/tflite.h>
 #include <octet/runtime/error.h>
@@ -15,10 +18,11 @@
 
 namespace octet::io::tflite {
 
-/// Scale and zero point of an activation.
+/// Scale, zero point and range of an activation.
 struct NodeQuant {
   float scale = 0;  ///< 0: not quantized
   int32_t zero_point = 0;
+  int32_t low = -128, high = 127;  ///< of the type
 };
 
 struct Node {
@@ -28,7 +32,8 @@ struct Node {
   std::vector<const schema::TensorT*> infos;  ///< of the inputs, null: omitted
   const schema::TensorT& output;
   size_t output_index = 0;  ///< of the operator's outputs
-  TfliteRounding rounding;
+  TfliteRounding rounding;  ///< once or twice
+  TfliteRounding runtime;   ///< as requested
 
   const Tensor& input(size_t i) const {
     if (i < inputs.size() && inputs[i] != nullptr) return *inputs[i];
@@ -37,7 +42,11 @@ struct Node {
   bool has_input(size_t i) const {
     return i < inputs.size() && inputs[i] != nullptr;
   }
-  bool int8() const { return input(0).dtype() == DType::i8; }
+  /// Whether the first input has integers, which int8 and int16 kernels read.
+  bool quantized() const { return is_integer(input(0)); }
+  static bool is_integer(const Tensor& x) {
+    return x.dtype() == DType::i8 || x.dtype() == DType::i16;
+  }
   /// Return the parameters. Throws: FormatError for quantized values without.
   NodeQuant quant(size_t i) const {
     (void)input(i);
@@ -48,6 +57,11 @@ struct Node {
   std::span<const float> scales(size_t i) const {
     (void)quant(i);
     return infos[i]->quantization->scale;
+  }
+  /// Throws: UnsupportedError for int16 values.
+  void expect_int8() const {
+    if (input(0).dtype() != DType::i16) return;
+    throw UnsupportedError("unsupported_type", name, "has no int16 kernel");
   }
   /// Throws: FormatError for an output of more than 2^28 elements.
   void expect_size(const Shape& shape) const {
@@ -75,17 +89,32 @@ struct Node {
   static NodeQuant quant_of(const schema::TensorT& tensor) {
     const auto* q = tensor.quantization.get();
     if (q == nullptr || q->scale.empty()) return {};
-    return {q->scale[0],
-            q->zero_point.empty() ? 0 : static_cast<int32_t>(q->zero_point[0])};
+    const bool wide = tensor.type == schema::TensorType::INT16;
+    return {.scale = q->scale[0],
+            .zero_point = q->zero_point.empty()
+                              ? 0
+                              : static_cast<int32_t>(q->zero_point[0]),
+            .low = wide ? -32768 : -128,
+            .high = wide ? 32767 : 127};
   }
   /// Throws: FormatError for scales whose ratio is out of range.
-  FixedMultiplier multiplier(double m) const {
-    if (m >= 0 && m < (1 << 30)) return fixed_multiplier(m, rounding);
+  FixedFactor factor(double m) const {
+    if (m >= 0 && m < (1 << 30)) return fixed_factor(m);
     throw FormatError("invalid_file", name,
                       "the scales of inputs and output do not fit");
   }
-  int32_t scaled(int32_t x, FixedMultiplier m) const {
-    return tflite::scaled(x, m, rounding);
+  /// The same for 64-bit sums.
+  FixedFactor factor64(double m) const {
+    return factor(m < (1 << kLargestShift64) ? m : -1);
+  }
+  int32_t scaled(int32_t x, const FixedFactor& f) const {
+    if (rounding != TfliteRounding::once) return io::scaled(x, f);
+    const int shift = 31 - f.shift;
+    const int64_t round = int64_t{1} << (shift - 1);
+    return static_cast<int32_t>((int64_t{x} * f.multiplier + round) >> shift);
+  }
+  int32_t scaled(int64_t x, const FixedFactor& f) const {
+    return io::scaled(x, f);
   }
 
  private:
@@ -93,12 +122,34 @@ struct Node {
 
   NodeQuant checked_quant(const schema::TensorT& tensor) const {
     const NodeQuant result = quant_of(tensor);
-    const bool bytes = tensor.type == schema::TensorType::INT8 ||
-                       tensor.type == schema::TensorType::UINT8;
-    if (result.scale > 0 || !bytes) return result;
-    throw FormatError("invalid_file", name, "a quantized tensor has no scale");
+    const bool wide = tensor.type == schema::TensorType::INT16;
+    const bool integer = wide || tensor.type == schema::TensorType::INT8 ||
+                         tensor.type == schema::TensorType::UINT8;
+    if (integer && !(result.scale > 0)) {
+      throw FormatError("invalid_file", name,
+                        "a quantized tensor has no scale");
+    }
+    if (wide && result.zero_point != 0) {
+      throw FormatError(
+          "invalid_file", name,
+          fmt::format("int16 values must have zero point 0, got {}",
+                      result.zero_point));
+    }
+    return result;
   }
 };
+
+/// Calls body with a value of the type of a tensor's integers.
+template <class Body>
+decltype(auto) by_integer(const Tensor& x, const Body& body) {
+  return x.dtype() == DType::i16 ? body(int16_t{}) : body(int8_t{});
+}
+
+/// Returns a quantized value in [low, high].
+template <class T>
+T clamped(int32_t value, int32_t low, int32_t high) {
+  return static_cast<T>(std::clamp(value, low, high));
+}
 
 /// Bounds of a fused activation: quantized or real values.
 struct IntBounds {

@@ -1,6 +1,5 @@
 // Pools and reductions.
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <vector>
 
@@ -78,7 +77,7 @@ Tensor as_tensor(const Shape& shape, const std::vector<T>& values) {
 
 Tensor run_average_pool(const Node& node) {
   const Tensor& x = node.input(0);
-  if (!node.int8()) {
+  if (!node.quantized()) {
     const FloatBounds bounds = float_bounds(activation_of(node));
     std::vector<float> y;
     const Shape shape =
@@ -91,23 +90,26 @@ Tensor run_average_pool(const Node& node) {
     return as_tensor(shape, y);
   }
   const IntBounds bounds = int_bounds(activation_of(node), node.output_quant());
-  std::vector<int8_t> y;
-  const auto from = x.data<int8_t>();
-  const Shape shape =
-      pool_windows(node, [&](size_t, const std::vector<size_t>& cells) {
-        int32_t sum = 0;
-        for (const size_t i : cells) sum += from[i];
-        const auto count = static_cast<int32_t>(cells.size());
-        // Rounds to nearest, ties away from zero.
-        const int32_t half = sum > 0 ? count / 2 : -(count / 2);
-        y.push_back(to_int8((sum + half) / count, bounds.low, bounds.high));
-      });
-  return as_tensor(shape, y);
+  return by_integer(x, [&]<class T>(T) {
+    std::vector<T> y;
+    const auto from = x.data<T>();
+    const Shape shape =
+        pool_windows(node, [&](size_t, const std::vector<size_t>& cells) {
+          int32_t sum = 0;
+          for (const size_t i : cells) sum += from[i];
+          const auto count = static_cast<int32_t>(cells.size());
+          // Rounds to nearest, ties away from zero.
+          const int32_t half = sum > 0 ? count / 2 : -(count / 2);
+          y.push_back(
+              clamped<T>((sum + half) / count, bounds.low, bounds.high));
+        });
+    return as_tensor(shape, y);
+  });
 }
 
 Tensor run_max_pool(const Node& node) {
   const Tensor& x = node.input(0);
-  if (!node.int8()) {
+  if (!node.quantized()) {
     const FloatBounds bounds = float_bounds(activation_of(node));
     std::vector<float> y;
     const Shape shape =
@@ -119,15 +121,17 @@ Tensor run_max_pool(const Node& node) {
     return as_tensor(shape, y);
   }
   const IntBounds bounds = int_bounds(activation_of(node), node.output_quant());
-  std::vector<int8_t> y;
-  const auto from = x.data<int8_t>();
-  const Shape shape =
-      pool_windows(node, [&](size_t, const std::vector<size_t>& cells) {
-        int8_t top = -128;
-        for (const size_t i : cells) top = std::max(top, from[i]);
-        y.push_back(to_int8(top, bounds.low, bounds.high));
-      });
-  return as_tensor(shape, y);
+  return by_integer(x, [&]<class T>(T) {
+    std::vector<T> y;
+    const auto from = x.data<T>();
+    const Shape shape =
+        pool_windows(node, [&](size_t, const std::vector<size_t>& cells) {
+          T top = std::numeric_limits<T>::min();
+          for (const size_t i : cells) top = std::max(top, from[i]);
+          y.push_back(clamped<T>(top, bounds.low, bounds.high));
+        });
+    return as_tensor(shape, y);
+  });
 }
 
 namespace {
@@ -180,21 +184,11 @@ Reduced reduced_by(const Node& node) {
   return result;
 }
 
-// The division is part of the multiplier.
-FixedMultiplier divided(FixedMultiplier m, int64_t count) {
-  int shift = 63 - std::countl_zero(static_cast<uint64_t>(count));
-  shift = std::min({shift, 32, 31 + m.shift});
-  m.multiplier = static_cast<int32_t>(
-      (int64_t{m.multiplier} * (int64_t{1} << shift)) / count);
-  m.shift -= shift;
-  return m;
-}
-
 Tensor reduce(const Node& node, bool mean) {
   const Tensor& x = node.input(0);
   const Reduced reduced = reduced_by(node);
   const auto outputs = static_cast<size_t>(reduced.shape.size());
-  if (!node.int8()) {
+  if (!node.quantized()) {
     std::vector<float> sums(outputs, 0);
     for (size_t i = 0; i < reduced.output_of.size(); ++i) {
       sums[reduced.output_of[i]] += x.f32()[i];
@@ -205,19 +199,22 @@ Tensor reduce(const Node& node, bool mean) {
     return as_tensor(reduced.shape, sums);
   }
   const NodeQuant in = node.quant(0), out = node.output_quant();
-  std::vector<int32_t> sums(outputs, 0);
-  const auto from = x.data<int8_t>();
-  for (size_t i = 0; i < reduced.output_of.size(); ++i) {
-    sums[reduced.output_of[i]] += from[i] - in.zero_point;
-  }
-  FixedMultiplier factor =
-      node.multiplier(double{in.scale} / double{out.scale});
+  // The division is part of the factor.
+  FixedFactor factor = node.factor(double{in.scale} / double{out.scale});
   if (mean) factor = divided(factor, reduced.count);
-  std::vector<int8_t> y;
-  for (const int32_t sum : sums) {
-    y.push_back(to_int8(node.scaled(sum, factor) + out.zero_point));
-  }
-  return as_tensor(reduced.shape, y);
+  return by_integer(x, [&]<class T>(T) {
+    std::vector<int32_t> sums(outputs, 0);
+    const auto from = x.data<T>();
+    for (size_t i = 0; i < reduced.output_of.size(); ++i) {
+      sums[reduced.output_of[i]] += from[i] - in.zero_point;
+    }
+    std::vector<T> y;
+    for (const int32_t sum : sums) {
+      y.push_back(clamped<T>(node.scaled(sum, factor) + out.zero_point, out.low,
+                             out.high));
+    }
+    return as_tensor(reduced.shape, y);
+  });
 }
 
 }  // namespace

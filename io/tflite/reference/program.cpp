@@ -69,8 +69,12 @@ std::optional<DType> dtype_of(schema::TensorType type) {
       return DType::i8;
     case schema::TensorType::UINT8:
       return DType::u8;
+    case schema::TensorType::INT16:
+      return DType::i16;
     case schema::TensorType::INT32:
       return DType::i32;
+    case schema::TensorType::INT64:
+      return DType::i64;
     default:
       return std::nullopt;
   }
@@ -275,7 +279,8 @@ std::map<int32_t, Tensor> TfliteModel::File::run(
                 .infos = {},
                 .output = *graph().tensors[static_cast<size_t>(op.outputs[k])],
                 .output_index = k,
-                .rounding = rounding_of(code, rounding)};
+                .rounding = rounding_of(code, rounding),
+                .runtime = rounding};
       for (const int32_t input : op.inputs) {
         node.inputs.push_back(input < 0 ? nullptr : &made.at(input));
         node.infos.push_back(

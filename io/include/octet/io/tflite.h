@@ -108,7 +108,7 @@ struct TfliteTensorInfo {
   float scale = 0;           ///< of quantized values; 0: not quantized
   int zero_point = 0;        ///< quantized value of 0
 
-  /// Whether its values are int8 or uint8 with a scale.
+  /// Whether its values are int8, uint8 or int16 with a scale.
   bool quantized() const;
   /// Returns real values as the tensor stores them: quantized, rounded to
   /// nearest even and limited to the type; otherwise unchanged.
@@ -127,7 +127,7 @@ struct TfliteValue {
   std::vector<size_t> inputs = {};  ///< indices of values, without constants
 };
 
-/// A file of operators that export_tflite() writes. INT8 operators compute
+/// A file of operators that export_tflite() writes. Integer operators compute
 /// the results of TensorFlow Lite Micro, or of LiteRT's reference kernels with
 /// TfliteRounding::litert, bit for bit. Copies share the file. predict() is
 /// thread-safe.

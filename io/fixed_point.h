@@ -1,25 +1,26 @@
 // Fixed-point arithmetic of TensorFlow Lite's integer kernels.
-// Source: tensorflow/lite/kernels/internal/common.h and
+// Source: tensorflow/lite/kernels/internal/common.{h,cc} and
 // quantization_util.cc; gemmlowp/fixedpoint/fixedpoint.h.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
-#include <octet/io/tflite.h>
+namespace octet::io {
 
-namespace octet::io::tflite {
-
-/// multiplier * 2^(shift - 31), with the multiplier in [2^30, 2^31) or 0.
-struct FixedMultiplier {
+/// Factor multiplier * 2^(shift - 31), with the multiplier in [2^30, 2^31) or
+/// 0.
+struct FixedFactor {
   int32_t multiplier = 0;
   int shift = 0;
+  bool operator==(const FixedFactor&) const = default;
 };
-
-/// Returns the fixed-point form of m >= 0.
-FixedMultiplier fixed_multiplier(double m, TfliteRounding rounding);
+/// Returns the nearest factor to m >= 0; 0 below 2^-32.
+FixedFactor fixed_factor(double m);
+/// Returns the factor divided by count >= 1, truncated.
+/// Source: reference/reduce.h, QuantizedMeanOrSum.
+FixedFactor divided(FixedFactor f, int64_t count);
 
 /// a * b / 2^31, rounded to nearest, ties away from zero.
 inline int32_t high_product(int32_t a, int32_t b) {
@@ -40,22 +41,24 @@ inline int32_t rounding_shift(int32_t x, int exponent) {
   return (x >> exponent) + (remainder > threshold ? 1 : 0);
 }
 
-/// x * m. Overflow beyond int32 wraps around, as in the kernels.
-inline int32_t scaled(int32_t x, FixedMultiplier m, TfliteRounding rounding) {
-  if (rounding == TfliteRounding::once) {
-    const int total = 31 - m.shift;
-    const int64_t round = int64_t{1} << (total - 1);
-    return static_cast<int32_t>((int64_t{x} * m.multiplier + round) >> total);
-  }
-  const int left = std::max(m.shift, 0);
-  const int right = std::max(-m.shift, 0);
-  const auto shifted = static_cast<int32_t>(static_cast<uint32_t>(x) << left);
-  return rounding_shift(high_product(shifted, m.multiplier), right);
+/// x * f, rounded twice. Overflow beyond int32 wraps around, as in the kernels.
+inline int32_t scaled(int32_t x, const FixedFactor& f) {
+  const auto shifted =
+      static_cast<int32_t>(static_cast<uint32_t>(x) << std::max(f.shift, 0));
+  return rounding_shift(high_product(shifted, f.multiplier),
+                        std::max(-f.shift, 0));
 }
 
-/// Returns a quantized value in [low, high].
-inline int8_t to_int8(int32_t value, int32_t low = -128, int32_t high = 127) {
-  return static_cast<int8_t>(std::clamp(value, low, high));
+/// Largest shift of factors of 64-bit sums.
+inline constexpr int kLargestShift64 = 7;
+/// x * f for |x| < 2^47, with the upper 16 bits of the multiplier, rounded
+/// once: kernels of 16-bit activations.
+inline int32_t scaled(int64_t x, const FixedFactor& f) {
+  const int64_t reduced =
+      f.multiplier < 0x7fff0000 ? (f.multiplier + (1 << 15)) >> 16 : 0x7fff;
+  const int shift = 15 - f.shift;
+  return static_cast<int32_t>((x * reduced + (int64_t{1} << (shift - 1))) >>
+                              shift);
 }
 
 /// exp(x), x = raw * 2^(integer_bits - 31) <= 0; the result has 31 fractional
@@ -71,4 +74,4 @@ int32_t fixed_tanh(int32_t raw, int integer_bits);
 /// 2^left_shift does not overflow.
 int input_radius(int integer_bits, int left_shift);
 
-}  // namespace octet::io::tflite
+}  // namespace octet::io

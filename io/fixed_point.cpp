@@ -1,8 +1,10 @@
 #include "fixed_point.h"
 
 #include <array>
+#include <bit>
+#include <cmath>
 
-namespace octet::io::tflite {
+namespace octet::io {
 namespace {
 
 constexpr int32_t kOne = std::numeric_limits<int32_t>::max();
@@ -66,21 +68,27 @@ int32_t one_minus_over_one_plus(int32_t a) {
 
 }  // namespace
 
-FixedMultiplier fixed_multiplier(double m, TfliteRounding rounding) {
-  FixedMultiplier result;
+FixedFactor fixed_factor(double m) {
+  FixedFactor result;
   if (m == 0) return result;
   const double fraction = std::frexp(m, &result.shift);
-  auto fixed = static_cast<int64_t>(std::round(fraction * (int64_t{1} << 31)));
+  auto fixed = static_cast<int64_t>(std::round(fraction * 0x1p31));
   if (fixed == int64_t{1} << 31) {
     fixed /= 2;
     ++result.shift;
   }
   if (result.shift < -31) return {};
-  if (rounding == TfliteRounding::once && result.shift > 30) {
-    return {kOne, 30};
-  }
   result.multiplier = static_cast<int32_t>(fixed);
   return result;
+}
+
+FixedFactor divided(FixedFactor f, int64_t count) {
+  int shift = 63 - std::countl_zero(static_cast<uint64_t>(count));
+  shift = std::min({shift, 32, 31 + f.shift});
+  f.multiplier = static_cast<int32_t>(
+      (int64_t{f.multiplier} * (int64_t{1} << shift)) / count);
+  f.shift -= shift;
+  return f;
 }
 
 int32_t exp_of_negative(int32_t a, int integer_bits) {
@@ -129,4 +137,4 @@ int input_radius(int integer_bits, int left_shift) {
   return static_cast<int>(std::min(std::floor(most), kLargest));
 }
 
-}  // namespace octet::io::tflite
+}  // namespace octet::io
