@@ -33,6 +33,7 @@ struct CompileOptions {
   std::string folder;
   std::string name = "net";
   std::string arithmetic = "float";
+  std::string kernels = "portable";
   int64_t golden = 4;
   bool json = false;
 };
@@ -74,12 +75,13 @@ std::string folder_problem(const std::string& folder) {
 void compile_model(const CompileOptions& o) {
   const io::COptions options{.name = o.name,
                              .arithmetic = io::c_arithmetic_named(o.arithmetic),
+                             .kernels = io::c_kernels_named(o.kernels),
                              .golden = o.golden};
   warn_of_untrained(o.from);
   const io::CReport report =
       io::export_c(read_model(o.from), o.folder, options);
   const auto is_int8 = [](const io::CLayer& layer) {
-    return layer.output.starts_with("int8");
+    return layer.output.starts_with("int");
   };
   if (std::ranges::none_of(report.layers, is_int8)) {
     warn("not_quantized", o.from.what,
@@ -115,9 +117,14 @@ void add_compile(CommandLine& program) {
   command
       .add("--arithmetic", o.arithmetic,
            "arithmetic between sums and INT8 outputs: float, bit-identical to "
-           "the model, or fixed, 32-bit integers as in TensorFlow Lite, for "
-           "models with INT8 values everywhere (default: float)")
+           "the model, or fixed, integers as in TensorFlow Lite, for models "
+           "with INT8 or int16 values everywhere (default: float)")
       .type("float|fixed");
+  command
+      .add("--kernels", o.kernels,
+           "implementation of layers: portable C99, or calls of CMSIS-NN, for "
+           "--arithmetic fixed (default: portable)")
+      .type("portable|cmsis-nn");
   command
       .add("--golden", o.golden, 1, 1000,
            "number of inputs in model_test.c (default: 4)")

@@ -14,6 +14,7 @@
 #include <octet/runtime/rng.h>
 #include <octet/runtime/system.h>
 
+#include "cmsis_nn.h"
 #include "fixed.h"
 #include "printable.h"
 #include "source.h"
@@ -75,19 +76,45 @@ void check_steps(const PortableProgram& program) {
     reasons.push_back(
         fmt::format("'{}' ({})", printable(name), unknown->reason));
   }
-  for (const PortableBuffer& buffer : program.buffers) {
-    if (!buffer.quant || buffer.quant->high - buffer.quant->low <= 255)
-      continue;
-    reasons.push_back(fmt::format("activations of more than 8 bits, [{},{}]",
-                                  buffer.quant->low, buffer.quant->high));
-    break;
-  }
   if (reasons.empty()) return;
   throw UnsupportedError(
       "no_c_form", "C code",
       fmt::format("{} {} no form in C: {}", reasons.size(),
                   reasons.size() == 1 ? "step has" : "steps have",
                   fmt::join(reasons, ", ")));
+}
+
+// Whether activations are int16. Throws: UnsupportedError for the float form,
+// and beside activations of 8 bits.
+bool has_int16(const PortableProgram& program, const COptions& options) {
+  bool wide = false, narrow = false;
+  for (const PortableBuffer& buffer : program.buffers) {
+    if (buffer.quant) (is_wide(*buffer.quant) ? wide : narrow) = true;
+  }
+  if (!wide) return false;
+  if (narrow) {
+    throw UnsupportedError("no_c_form", "C code",
+                           "activations of both 8 and 16 bits have no form");
+  }
+  if (options.arithmetic != CArithmetic::fixed) {
+    throw UnsupportedError("conflicting_options", "arithmetic",
+                           "activations of 16 bits need 'fixed', got 'float'. "
+                           "Hint: --arithmetic fixed");
+  }
+  return true;
+}
+
+void check_cmsis(const CForm& form) {
+  if (!form.fixed) {
+    throw UnsupportedError("conflicting_options", "kernels",
+                           "'cmsis-nn' needs the arithmetic 'fixed', got "
+                           "'float'. Hint: --arithmetic fixed");
+  }
+  if (form.wide) {
+    throw UnsupportedError("conflicting_options", "kernels",
+                           "'cmsis-nn' needs activations of 8 bits, got 16. "
+                           "Hint: --kernels portable");
+  }
 }
 
 // Lists everything that has no form in integers.
@@ -164,12 +191,17 @@ RandomInput random_input(const Shape& shape, const PortableBuffer& buffer,
     return input;
   }
   const PortableQuant& quant = *buffer.quant;
-  input.stored = Tensor(input.real.shape(), DType::i8);
-  const auto stored = input.stored.data<int8_t>();
+  const bool wide = is_wide(quant);
+  input.stored = Tensor(input.real.shape(), wide ? DType::i16 : DType::i8);
   for (size_t i = 0; i < values.size(); ++i) {
     const int q =
         quant.low + static_cast<int>(rng.below(quant.high - quant.low + 1));
-    stored[i] = static_cast<int8_t>(q + stored_zero(quant));
+    if (wide) {
+      input.stored.data<int16_t>()[i] = static_cast<int16_t>(q);
+    } else {
+      input.stored.data<int8_t>()[i] =
+          static_cast<int8_t>(q + stored_zero(quant));
+    }
     values[i] = static_cast<float>(q) * quant.scale;
   }
   return input;
@@ -223,7 +255,8 @@ std::vector<GoldenSample> golden_samples(const Model& model,
 
 CReport report_of(const CNetwork& net, const CNames& names,
                   const CSource& source) {
-  CReport report{.name = names.prefix, .arena = net.arena, .layers = {}};
+  CReport report{
+      .name = names.prefix, .arena = net.arena + net.scratch, .layers = {}};
   for (const Port& port : names.inputs) {
     report.inputs += bytes_of(net.buffer(port.buffer));
   }
@@ -235,7 +268,10 @@ CReport report_of(const CNetwork& net, const CNames& names,
     const PortableBuffer& y = net.buffer(access_of(step).writes.at(0));
     CLayer layer{.layer = step.layer,
                  .op = step.op,
-                 .output = fmt::format("{} {}x{}x{}", y.quant ? "int8" : "f32",
+                 .output = fmt::format("{} {}x{}x{}",
+                                       !y.quant            ? "f32"
+                                       : is_wide(*y.quant) ? "int16"
+                                                           : "int8",
                                        y.h, y.w, y.c),
                  .flash = source.step_flash[i],
                  .ram = net.step_ram[i]};
@@ -247,30 +283,6 @@ CReport report_of(const CNetwork& net, const CNames& names,
     report.layers.push_back(std::move(layer));
   }
   return report;
-}
-
-// Sizes and offsets are 32-bit integers, sources of repeated pixels 16-bit.
-void check_sizes(const CNetwork& net) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  int64_t largest = net.arena;
-  for (const PortableBuffer& buffer : net.program.buffers) {
-    largest = std::max(largest, bytes_of(buffer));
-  }
-  for (const PortableStep& step : net.program.steps) {
-    if (const auto* linear = std::get_if<PortableLinear>(&step.what)) {
-      largest = std::max(largest, 4 * std::ssize(linear->weights));
-    } else if (const auto* nearest = std::get_if<PortableNearest>(&step.what)) {
-      const PortableBuffer& x = net.buffer(nearest->x);
-      if (std::max(x.h, x.w) > std::numeric_limits<int16_t>::max()) {
-        largest = kMost + 1;
-      }
-    }
-  }
-  if (largest <= kMost) return;
-  throw UnsupportedError("size_limit", "C code",
-                         fmt::format("weights and values have at most {} "
-                                     "bytes each, got {}",
-                                     kMost, largest));
 }
 
 CCode generate(const Model& model, const COptions& options) {
@@ -291,7 +303,17 @@ CCode generate(const Model& model, const COptions& options) {
     use_int8_weights(program);
     check_fixed(program);
   }
-  const CNetwork net = place_buffers(std::move(program));
+  const CForm form{.fixed = options.arithmetic == CArithmetic::fixed,
+                   .wide = has_int16(program, options),
+                   .kernels = options.kernels};
+  if (options.kernels == CKernels::cmsis_nn) {
+    check_cmsis(form);
+    split_sums(program);
+  }
+  CNetwork net = place_buffers(std::move(program));
+  if (options.kernels == CKernels::cmsis_nn) {
+    net.scratch = cmsis_scratch(net.program);
+  }
   check_sizes(net);
 
   CNames names{.prefix = options.name,
@@ -308,12 +330,12 @@ CCode generate(const Model& model, const COptions& options) {
   names.inputs = ports_of(model.inputs(), net.program.inputs, "input", unique);
   names.outputs =
       ports_of(model.outputs(), net.program.outputs, "output", unique);
-  const CSource source = source_text(net, names, options.arithmetic);
+  const CSource source = source_text(net, names, form);
   CCode code;
   code.report = report_of(net, names, source);
-  code.files = {{"model.h", header_text(net, names)},
+  code.files = {{"model.h", header_text(net, names, form)},
                 {"model.c", source.text},
-                {"CMakeLists.txt", cmake_text(names)},
+                {"CMakeLists.txt", cmake_text(names, form)},
                 {"report.txt", code.report.to_string()}};
   code.files.push_back(
       {"model_test.c",

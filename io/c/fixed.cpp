@@ -1,7 +1,6 @@
 #include "fixed.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -70,7 +69,8 @@ class Obstacles {
       if (!buffer(id).quant) return "the output is float";
     }
     if (const auto* linear = std::get_if<PortableLinear>(&step.what)) {
-      return linear_obstacle(*linear);
+      const std::string why = epilogue_obstacle(linear->epilogue, nullptr);
+      return why.empty() ? linear_obstacle(*linear) : why;
     }
     if (const auto* e = std::get_if<PortableEvaluate>(&step.what)) {
       if (e->multiplier >= 0) return "multiplies by a computed value";
@@ -90,10 +90,17 @@ class Obstacles {
       return whole ? "" : "divides a sum by a fraction";
     }
     if (const auto* softmax = std::get_if<PortableSoftmax>(&step.what)) {
+      const PortableQuant& y = *buffer(softmax->y).quant;
+      if (is_wide(y)) {
+        return y.scale == 1.0f / 32768
+                   ? ""
+                   : "softmax needs an output scale of 1/32768";
+      }
       const PortableQuant probabilities{1.0f / 256, 0, 255};
-      return *buffer(softmax->y).quant == probabilities
-                 ? ""
-                 : "softmax needs an output scale of 1/256";
+      return y == probabilities ? "" : "softmax needs an output scale of 1/256";
+    }
+    if (const auto* table = std::get_if<PortableTable>(&step.what)) {
+      if (is_wide(*buffer(table->x).quant)) return "a table of 16-bit values";
     }
     return "";
   }
@@ -103,8 +110,17 @@ class Obstacles {
     for (const float w : with_positive_factors(step).weights) {
       if (w > 127) return "a weight of -128 has a negative factor";
     }
-    if (largest_sum(step) >= 0x1p31) return "its sums exceed int32";
-    return epilogue_obstacle(step.epilogue, nullptr);
+    if (is_wide(*buffer(step.x).quant)) {
+      if (largest_sum(step) >= 0x1p47) return "its sums exceed 48 bits";
+      const FixedEpilogue f =
+          fixed_epilogue_of(program_, step.epilogue, step.x, &step);
+      for (const FixedFactor& factor : f.factors) {
+        if (factor.shift > kLargestShift64) return "its scale is out of range";
+      }
+    } else if (largest_sum(step) >= 0x1p31) {
+      return "its sums exceed int32";
+    }
+    return "";
   }
 
   // Bound of the sums of products and bias.
@@ -143,29 +159,6 @@ class Obstacles {
 };
 
 }  // namespace
-
-FixedFactor fixed_factor(double m) {
-  FixedFactor result;
-  if (m == 0) return result;
-  const double fraction = std::frexp(m, &result.shift);
-  auto fixed = static_cast<int64_t>(std::round(fraction * 0x1p31));
-  if (fixed == int64_t{1} << 31) {
-    fixed /= 2;
-    ++result.shift;
-  }
-  if (result.shift < -31) return {};
-  result.multiplier = static_cast<int32_t>(fixed);
-  return result;
-}
-
-FixedFactor divided(FixedFactor f, int64_t count) {
-  int shift = 63 - std::countl_zero(static_cast<uint64_t>(count));
-  shift = std::min({shift, 32, 31 + f.shift});
-  f.multiplier = static_cast<int32_t>(
-      (int64_t{f.multiplier} * (int64_t{1} << shift)) / count);
-  f.shift -= shift;
-  return f;
-}
 
 double scale_of(const PortableBuffer& buffer) {
   return double{buffer.quant->scale};
@@ -232,9 +225,7 @@ FixedEpilogue fixed_epilogue_of(const PortableProgram& program,
                              : linear != nullptr ? *e.quant2
                                                  : of_x;
   if (linear != nullptr) {
-    for (const int64_t bias : integer_bias(*linear)) {
-      f.bias.push_back(static_cast<int32_t>(bias));
-    }
+    f.bias = integer_bias(*linear);
     for (size_t k = 0; k < linear->rescale.size(); ++k) {
       const double factor = e.a.empty() ? 1 : std::abs(double{e.a[k]});
       f.factors.push_back(
@@ -260,7 +251,7 @@ FixedEpilogue fixed_epilogue_of(const PortableProgram& program,
   const double twice = 2 * std::max(double{own.scale}, of_other);
   f.own = fixed_factor(double{own.scale} / twice);
   f.others = fixed_factor(of_other / twice);
-  f.sum = fixed_factor(twice / (0x1p20 * double{of_y.scale}));
+  f.sum = fixed_factor(twice / (sum_unit(of_y) * double{of_y.scale}));
   f.sum_zero = last.zero;
   f.sum_low = last.low;
   f.sum_high = last.high;
@@ -268,6 +259,7 @@ FixedEpilogue fixed_epilogue_of(const PortableProgram& program,
 }
 
 FixedSoftmax fixed_softmax(const PortableBuffer& x) {
+  if (is_wide(*x.quant)) return {fixed_factor(scale_of(x) / (10.0 / 65535.0))};
   // Differences have 5 integer and 26 fractional bits.
   const FixedFactor factor =
       fixed_factor(std::min(scale_of(x) * 0x1p26, 0x1p31 - 1.0));
@@ -280,7 +272,8 @@ std::string SourceWriter::fixed_epilogue(const PortableEpilogue& e, int x,
   const FixedEpilogue f = fixed_epilogue_of(net_.program, e, x, linear);
   const std::string bias =
       f.bias.empty() ? "NULL"
-                     : add_integers("int32_t", ident_ + "_bias", f.bias, 4);
+                     : add_integers(wide() ? "int64_t" : "int32_t",
+                                    ident_ + "_bias", f.bias, wide() ? 8 : 4);
   std::vector<std::string> factors;
   for (const FixedFactor& factor : f.factors) {
     factors.push_back(factor_text(factor));

@@ -9,24 +9,15 @@
 
 #include <octet/runtime/tensor.h>
 
+#include "fixed_point.h"
 #include "network.h"
 
 namespace octet::io::c {
 
-/// multiplier * 2^(shift - 31), with the multiplier in [2^30, 2^31) or 0.
-struct FixedFactor {
-  int32_t multiplier = 0;
-  int shift = 0;
-  bool operator==(const FixedFactor&) const = default;
-};
-/// Returns the nearest factor to m >= 0.
-/// Source: tensorflow/lite/kernels/internal/quantization_util.cc,
-/// QuantizeMultiplier.
-FixedFactor fixed_factor(double m);
-/// Returns the factor divided by count >= 1.
-/// Source: tensorflow/lite/kernels/internal/reference/reduce.h,
-/// QuantizedMeanOrSum.
-FixedFactor divided(FixedFactor f, int64_t count);
+/// Returns the factor by which operands of a sum are multiplied before scaling.
+inline int32_t sum_unit(const PortableQuant& quant) {
+  return 1 << (is_wide(quant) ? 15 : 20);
+}
 
 /// Returns the scale of a quantized buffer.
 double scale_of(const PortableBuffer& buffer);
@@ -41,7 +32,7 @@ std::vector<int64_t> integer_bias(const PortableLinear& step);
 /// Integers of an epilogue: q = clamp(zero + v' * factor), v' = v + bias, or
 /// the sum of q and another value. Ranges are of stored values.
 struct FixedEpilogue {
-  std::vector<int32_t> bias = {};         ///< per channel; empty: 0
+  std::vector<int64_t> bias = {};         ///< per channel; empty: 0
   std::vector<FixedFactor> factors = {};  ///< one or per channel; empty: 1
   int zero = 0, low = -128, high = 127;
   bool adds = false;
@@ -53,16 +44,16 @@ FixedEpilogue fixed_epilogue_of(const PortableProgram& program,
                                 const PortableEpilogue& e, int x,
                                 const PortableLinear* linear);
 
-/// Parameters of softmax: factor of differences of inputs, and the least
-/// difference with an effect.
+/// Parameters of softmax: factor of differences of inputs, and for int8 the
+/// least difference with an effect.
 struct FixedSoftmax {
   FixedFactor factor;
-  int32_t least;
+  int32_t least = 0;
 };
 FixedSoftmax fixed_softmax(const PortableBuffer& x);
 
-/// Returns the outputs [1,...] i8 of a program for stored inputs, computed by
-/// plain loops.
+/// Returns the outputs [1,...] i8 or i16 of a program for stored inputs,
+/// computed by plain loops.
 std::vector<Tensor> run_fixed(const PortableProgram& program,
                               std::span<const Tensor> inputs);
 

@@ -51,7 +51,7 @@ typedef struct {
 /* q = clamp(zero + scaled(v + bias)), of the sum with another buffer if it is
    not null. */
 typedef struct {
-  const int32_t* bias;     /* per channel, or null */
+  const SUM* bias;         /* per channel, or null */
   const @_factor* factors; /* null: 1 */
   int32_t per_channel;     /* 1: a factor per channel, 0: one */
   int32_t zero, low, high;
@@ -69,27 +69,81 @@ typedef struct {
   void* y[1];
 } @_data;
 
+/* v: scaled. */
 static void @_store(const @_epilogue* e, const @_data* d, int32_t row,
                     int32_t col, int32_t k, int32_t v) {
-  if (e->bias != NULL) {
-    v += e->bias[k];
-  }
-  if (e->factors != NULL) {
-    const @_factor* f = &e->factors[k * e->per_channel];
-    v = @_scaled(v, f->multiplier, f->shift);
-  }
   v = @_clamped(v + e->zero, e->low, e->high);
   if (e->other != NULL) {
     const @_buffer* b = e->other;
     const int32_t at =
         (row * e->other_h * b->w + col * e->other_w) * b->pixel + k;
-    int32_t u = ((const int8_t*)d->other)[at] - b->zero;
-    v = @_scaled((v - e->zero) * 1048576, e->own.multiplier, e->own.shift);
-    u = @_scaled(u * 1048576, e->others.multiplier, e->others.shift);
+    int32_t u = ((const INTEGER*)d->other)[at] - b->zero;
+    v = @_scaled((v - e->zero) * UNIT, e->own.multiplier, e->own.shift);
+    u = @_scaled(u * UNIT, e->others.multiplier, e->others.shift);
     v = @_scaled(v + u, e->sum.multiplier, e->sum.shift);
     v = @_clamped(v + e->sum_zero, e->sum_low, e->sum_high);
   }
-  ((int8_t*)d->y[0])[(row * e->y->w + col) * e->y->pixel + k] = (int8_t)v;
+  ((INTEGER*)d->y[0])[(row * e->y->w + col) * e->y->pixel + k] = (INTEGER)v;
+}
+)";
+
+// Stores sums of consecutive channels.
+inline constexpr std::string_view kFinish = R"(
+static int32_t @_scaled_sum(const @_epilogue* e, int32_t k, int32_t sum) {
+  const @_factor* f = &e->factors[k * e->per_channel];
+  return @_scaled(e->bias == NULL ? sum : sum + e->bias[k], f->multiplier,
+                  f->shift);
+}
+
+static void @_finish(const @_epilogue* e, const @_data* d, int32_t row,
+                     int32_t col, int32_t k, int32_t count,
+                     const int32_t* sums) {
+  int32_t n = 0;
+#if defined(__ARM_FEATURE_MVE)
+  if (e->other == NULL && e->per_channel != 0) {
+    int8_t* to = (int8_t*)d->y[0] + (row * e->y->w + col) * e->y->pixel + k;
+    for (; n + 4 <= count; n += 4) {
+      const int32x4x2_t f = vld2q_s32((const int32_t*)&e->factors[k + n]);
+      const int32x4_t right = vminq_s32(f.val[1], vdupq_n_s32(0));
+      int32x4_t v = vldrwq_s32(sums + n);
+      if (e->bias != NULL) {
+        v = vaddq_s32(v, vldrwq_s32(e->bias + k + n));
+      }
+      v = vshlq_s32(v, vmaxq_s32(f.val[1], vdupq_n_s32(0)));
+      v = vqrdmulhq_s32(v, f.val[0]);
+      /* Ties away from zero. */
+      v = vqaddq_s32(v, vshrq_n_s32(vandq_s32(v, right), 31));
+      v = vaddq_n_s32(vrshlq_s32(v, right), e->zero);
+      v = vmaxq_s32(v, vdupq_n_s32(e->low));
+      vstrbq_s32(to + n, vminq_s32(v, vdupq_n_s32(e->high)));
+    }
+  }
+#endif
+  for (; n < count; ++n) {
+    @_store(e, d, row, col, k + n, @_scaled_sum(e, k + n, sums[n]));
+  }
+}
+)";
+
+inline constexpr std::string_view kFinish16 = R"(
+/* The upper 16 bits of the multiplier; rounds once. */
+static int32_t @_scaled_sum(const @_epilogue* e, int32_t k, int64_t sum) {
+  const @_factor* f = &e->factors[k * e->per_channel];
+  const int64_t multiplier =
+      f->multiplier < 0x7fff0000 ? (f->multiplier + 0x8000) / 0x10000 : 0x7fff;
+  const int32_t shift = 15 - f->shift;
+  int64_t v = e->bias == NULL ? sum : sum + e->bias[k];
+  v = v * multiplier + ((int64_t)1 << (shift - 1));
+  return (int32_t)(v < 0 ? ~(~v >> shift) : v >> shift);
+}
+
+static void @_finish(const @_epilogue* e, const @_data* d, int32_t row,
+                     int32_t col, int32_t k, int32_t count,
+                     const int64_t* sums) {
+  int32_t n;
+  for (n = 0; n < count; ++n) {
+    @_store(e, d, row, col, k + n, @_scaled_sum(e, k + n, sums[n]));
+  }
 }
 )";
 
@@ -101,7 +155,11 @@ static void @_evaluate(const @_buffer* b, const @_epilogue* e,
     for (col = 0; col < b->w; ++col) {
       for (k = 0; k < b->c; ++k) {
         const int32_t at = (row * b->w + col) * b->pixel + k;
-        @_store(e, d, row, col, k, ((const int8_t*)d->x)[at] - b->zero);
+        int32_t v = ((const INTEGER*)d->x)[at] - b->zero;
+        if (e->factors != NULL) {
+          v = @_scaled(v, e->factors->multiplier, e->factors->shift);
+        }
+        @_store(e, d, row, col, k, v);
       }
     }
   }
@@ -122,13 +180,13 @@ static void @_average_pool(const @_pool* p, const void* from, void* to) {
           for (j = 0; j < p->kernel_w; ++j) {
             const int32_t x = col * p->stride_w + j - p->left;
             if (y >= 0 && y < b->h && x >= 0 && x < b->w) {
-              sum += ((const int8_t*)from)[(y * b->w + x) * b->pixel + k];
+              sum += ((const INTEGER*)from)[(y * b->w + x) * b->pixel + k];
               ++count;
             }
           }
         }
         sum = (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
-        ((int8_t*)to)[(row * p->y->w + col) * p->y->pixel + k] = (int8_t)sum;
+        ((INTEGER*)to)[(row * p->y->w + col) * p->y->pixel + k] = (INTEGER)sum;
       }
     }
   }
@@ -145,10 +203,11 @@ static void @_image_sum(const @_buffer* x, const @_buffer* y,
   for (k = 0; k < x->c; ++k) {
     int32_t sum = 0;
     for (i = 0; i < count; ++i) {
-      sum += ((const int8_t*)from)[i * x->pixel + k] - x->zero;
+      sum += ((const INTEGER*)from)[i * x->pixel + k] - x->zero;
     }
     sum = @_scaled(sum, multiplier, shift);
-    ((int8_t*)to)[k] = (int8_t)@_clamped(sum + y->zero, -128, 127);
+    ((INTEGER*)to)[k] = (INTEGER)@_clamped(sum + y->zero, y->low + y->zero,
+                                           y->high + y->zero);
   }
 }
 )";
@@ -234,6 +293,48 @@ static void @_softmax(const @_buffer* x, const @_buffer* y,
         }
       }
       out[k] = (int8_t)@_clamped(q, -128, 127);
+    }
+  }
+}
+)";
+
+inline constexpr std::string_view kFixedSoftmax16 = R"(
+/* Interpolates between 513 values. */
+static int32_t @_looked_up(int32_t x, const int16_t* table) {
+  const int32_t at = @_clamped(x, -32768, 32767) + 32768;
+  const int32_t base = table[at / 128];
+  const int32_t v = (table[at / 128 + 1] - base) * (at % 128) + 64;
+  return base + (v < 0 ? ~(~v / 128) : v / 128);
+}
+
+/* Softmax with output scale 1/32768. */
+static void @_softmax(const @_buffer* x, const @_buffer* y,
+                      int32_t multiplier, int32_t shift,
+                      const int16_t* exponentials, const int16_t* reciprocals,
+                      const void* from, void* to) {
+  int32_t i, k;
+  for (i = 0; i < x->h * x->w; ++i) {
+    const int16_t* row = (const int16_t*)from + i * x->pixel;
+    int16_t* out = (int16_t*)to + i * y->pixel;
+    int32_t top = -32768, sum = 0, headroom = 0;
+    int64_t scale;
+    for (k = 0; k < x->c; ++k) {
+      top = row[k] > top ? row[k] : top;
+    }
+    for (k = 0; k < x->c; ++k) {
+      const int32_t d = @_scaled(row[k] - top, multiplier, shift);
+      out[k] = (int16_t)@_looked_up(d + 32767, exponentials);
+      sum += out[k];
+    }
+    while (((uint32_t)sum << headroom & 0x80000000u) == 0u) {
+      ++headroom;
+    }
+    scale = (((int64_t)sum << (headroom - 1)) + 8192) / 16384;
+    scale = @_looked_up((int32_t)scale - 98304, reciprocals);
+    for (k = 0; k < x->c; ++k) {
+      const int64_t v =
+          (out[k] * scale + ((int64_t)1 << (30 - headroom))) >> (31 - headroom);
+      out[k] = (int16_t)@_clamped((int32_t)v, 0, 32767);
     }
   }
 }

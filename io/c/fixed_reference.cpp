@@ -2,78 +2,21 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
+#include "elements.h"
 #include "fixed.h"
+#include "int16_tables.h"
 
 namespace octet::io::c {
 namespace {
 
-constexpr int32_t kOne = std::numeric_limits<int32_t>::max();
-
-int32_t high_product(int32_t a, int32_t b) {
-  const int64_t product = int64_t{a} * int64_t{b};
-  const int64_t nudge =
-      product >= 0 ? int64_t{1} << 30 : 1 - (int64_t{1} << 30);
-  return static_cast<int32_t>((product + nudge) / (int64_t{1} << 31));
-}
-
-int32_t rounding_shift(int32_t x, int exponent) {
-  const auto mask = static_cast<int32_t>((int64_t{1} << exponent) - 1);
-  const int32_t threshold = (mask >> 1) + (x < 0 ? 1 : 0);
-  return (x >> exponent) + ((x & mask) > threshold ? 1 : 0);
-}
-
-int32_t scaled(int32_t x, const FixedFactor& f) {
-  const auto shifted =
-      static_cast<int32_t>(static_cast<uint32_t>(x) << std::max(f.shift, 0));
-  return rounding_shift(high_product(shifted, f.multiplier),
-                        std::max(-f.shift, 0));
-}
-
-int32_t wrapped(int64_t x) { return static_cast<int32_t>(x); }
-
-// exp(a), a <= 0 with 26 fractional bits; the result has 31.
-int32_t exponential(int32_t a) {
-  constexpr int32_t kFactors[] = {1672461947, 1302514674, 790015084, 290630308,
-                                  39332535,   720401,     242};
-  if (a == 0) return kOne;
-  constexpr int32_t kQuarter = 1 << 24;
-  const int32_t in_quarter = (a & (kQuarter - 1)) - kQuarter;
-  const int32_t x = in_quarter * 32 + (1 << 28);
-  const int32_t x2 = high_product(x, x);
-  const int32_t x3 = high_product(x2, x);
-  const int32_t x4 = rounding_shift(high_product(x2, x2), 2);
-  const int32_t terms = rounding_shift(
-      wrapped(int64_t{high_product(x4 + x3, 715827883)} + x2), 1);
-  constexpr int32_t kCenter = 1895147668;  // exp(-1/8)
-  int32_t result = wrapped(int64_t{kCenter} +
-                           high_product(kCenter, wrapped(int64_t{x} + terms)));
-  for (int i = 0; i < 7; ++i) {
-    if (((in_quarter - a) >> (24 + i) & 1) == 0) continue;
-    result = high_product(result, kFactors[i]);
-  }
-  return result;
-}
-
-// 1 / (1 + a), a in [0,1]; both have 31 fractional bits.
-int32_t inverse_of_one_plus(int32_t a) {
-  const auto half = static_cast<int32_t>((int64_t{a} + kOne + 1) / 2);
-  int32_t x = wrapped(int64_t{1515870810} + high_product(half, -1010580540));
-  for (int i = 0; i < 3; ++i) {
-    const int32_t rest = (1 << 29) - high_product(half, x);
-    x = wrapped(x + int64_t{high_product(x, rest)} * 4);
-  }
-  return x > kOne / 2 ? kOne : x * 2;
-}
-
-void softmax_row(const int8_t* x, int8_t* y, int64_t count,
+void softmax_row(const int32_t* x, int32_t* y, int64_t count,
                  const FixedSoftmax& s) {
   const int32_t top = *std::max_element(x, x + count);
-  const auto exp_of = [&](int8_t q) {
+  const auto exp_of = [&](int32_t q) {
     const auto difference =
         static_cast<int32_t>(static_cast<uint32_t>(q - top) << s.factor.shift);
-    return exponential(high_product(difference, s.factor.multiplier));
+    return exp_of_negative(high_product(difference, s.factor.multiplier), 5);
   };
   int32_t sum = 0;
   for (int64_t k = 0; k < count; ++k) {
@@ -87,8 +30,15 @@ void softmax_row(const int8_t* x, int8_t* y, int64_t count,
     if (x[k] - top >= s.least && headroom > 3) {
       q = rounding_shift(high_product(inverse, exp_of(x[k])), 35 - headroom);
     }
-    y[k] = static_cast<int8_t>(std::clamp(q - 128, -128, 127));
+    y[k] = std::clamp(q - 128, -128, 127);
   }
+}
+
+void softmax_row16(const int32_t* x, int32_t* y, int64_t count,
+                   const FixedSoftmax& s) {
+  std::vector<int16_t> row(x, x + count);
+  softmax16(row.data(), row.data(), count, s.factor, softmax_tables());
+  std::ranges::copy(row, y);
 }
 
 class FixedRun {
@@ -98,8 +48,10 @@ class FixedRun {
 
   std::vector<Tensor> run(std::span<const Tensor> inputs) {
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const auto from = inputs[i].data<int8_t>();
-      std::ranges::copy(from, view(program_.inputs[i]).data);
+      visit_elements(inputs[i], [&](auto elements) {
+        std::ranges::transform(elements, view(program_.inputs[i]).data,
+                               [](auto q) { return static_cast<int32_t>(q); });
+      });
     }
     for (const PortableStep& step : program_.steps) {
       std::visit([&](const auto& what) { compute(what); }, step.what);
@@ -107,9 +59,16 @@ class FixedRun {
     std::vector<Tensor> outputs;
     for (const int id : program_.outputs) {
       const View y = view(id);
-      outputs.push_back(Tensor::of<int8_t>(
-          {1, y.b.size()},
-          std::span<const int8_t>(y.data, static_cast<size_t>(y.b.size()))));
+      const bool wide = is_wide(*y.b.quant);
+      Tensor output({1, y.b.size()}, wide ? DType::i16 : DType::i8);
+      for (size_t i = 0; i < static_cast<size_t>(y.b.size()); ++i) {
+        if (wide) {
+          output.data<int16_t>()[i] = static_cast<int16_t>(y.data[i]);
+        } else {
+          output.data<int8_t>()[i] = static_cast<int8_t>(y.data[i]);
+        }
+      }
+      outputs.push_back(std::move(output));
     }
     return outputs;
   }
@@ -118,10 +77,10 @@ class FixedRun {
   // Elements of a buffer, possibly some channels of another.
   struct View {
     const PortableBuffer& b;
-    int8_t* data;
+    int32_t* data;
     int64_t pixel;
     int zero;
-    int8_t& at(int64_t row, int64_t col, int64_t k) const {
+    int32_t& at(int64_t row, int64_t col, int64_t k) const {
       return data[(row * b.w + col) * pixel + k];
     }
     bool contains(int64_t row, int64_t col) const {
@@ -137,7 +96,7 @@ class FixedRun {
       const View whole = view(b.slice_of);
       return {b, whole.data + b.channel, whole.pixel, zero};
     }
-    std::vector<int8_t>& values = at(values_, id);
+    std::vector<int32_t>& values = at(values_, id);
     values.resize(static_cast<size_t>(b.size()));
     return {b, values.data(), b.c, zero};
   }
@@ -151,24 +110,27 @@ class FixedRun {
     }
   }
 
+  // Sums of int16 values have 64 bits.
+  template <class Sum>
+  static int32_t scaled_sum(const FixedEpilogue& f, int64_t k, Sum sum) {
+    const auto channel = static_cast<size_t>(k);
+    if (!f.bias.empty()) sum += static_cast<Sum>(f.bias[channel]);
+    return scaled(sum, f.factors[f.factors.size() == 1 ? 0 : channel]);
+  }
+
   void finish(const PortableEpilogue& e, const FixedEpilogue& f, int64_t row,
               int64_t col, int64_t k, int32_t v) {
-    const auto channel = static_cast<size_t>(k);
-    if (!f.bias.empty()) v += f.bias[channel];
-    if (!f.factors.empty()) {
-      v = scaled(v, f.factors[f.factors.size() == 1 ? 0 : channel]);
-    }
     v = std::clamp(v + f.zero, f.low, f.high);
     if (f.adds) {
       const View other = view(e.other);
       const int32_t u =
           other.at(row * e.other_every.h, col * e.other_every.w, k) -
           other.zero;
-      v = scaled((v - f.zero) * (1 << 20), f.own) +
-          scaled(u * (1 << 20), f.others);
+      const int32_t unit = sum_unit(*view(e.outputs[0].y).b.quant);
+      v = scaled((v - f.zero) * unit, f.own) + scaled(u * unit, f.others);
       v = std::clamp(scaled(v, f.sum) + f.sum_zero, f.sum_low, f.sum_high);
     }
-    view(e.outputs[0].y).at(row, col, k) = static_cast<int8_t>(v);
+    view(e.outputs[0].y).at(row, col, k) = v;
   }
 
   void compute(const PortableLinear& given) {
@@ -178,8 +140,9 @@ class FixedRun {
     const View x = view(s.x);
     const PortableBuffer& y = view(s.epilogue.outputs[0].y).b;
     const int64_t in = x.b.c / s.groups, out = y.c / s.groups;
+    const bool wide = is_wide(*x.b.quant);
     for_each(y, [&](int64_t row, int64_t col, int64_t k) {
-      int32_t sum = 0;
+      int64_t sum = 0;
       for (int64_t i = 0; i < s.kernel.h * s.kernel.w; ++i) {
         const int64_t at_row =
             row * s.strides.h + i / s.kernel.w * s.dilation.h - s.top;
@@ -192,7 +155,9 @@ class FixedRun {
           sum += w * (x.at(at_row, at_col, k / out * in + c) - x.zero);
         }
       }
-      finish(s.epilogue, f, row, col, k, sum);
+      finish(s.epilogue, f, row, col, k,
+             wide ? scaled_sum(f, k, sum)
+                  : scaled_sum(f, k, static_cast<int32_t>(sum)));
     });
   }
 
@@ -201,14 +166,16 @@ class FixedRun {
         fixed_epilogue_of(program_, s.epilogue, s.x, nullptr);
     const View x = view(s.x);
     for_each(x.b, [&](int64_t row, int64_t col, int64_t k) {
-      finish(s.epilogue, f, row, col, k, x.at(row, col, k) - x.zero);
+      const int32_t v = x.at(row, col, k) - x.zero;
+      finish(s.epilogue, f, row, col, k,
+             f.factors.empty() ? v : scaled(v, f.factors[0]));
     });
   }
 
   void compute(const PortablePool& s) {
     const View x = view(s.x), y = view(s.y);
     for_each(y.b, [&](int64_t row, int64_t col, int64_t k) {
-      int32_t most = -128, sum = 0, count = 0;
+      int32_t most = x.b.quant->low + x.zero, sum = 0, count = 0;
       for (int64_t i = 0; i < s.kernel.h * s.kernel.w; ++i) {
         const int64_t at_row =
             row * s.strides.h + i / s.kernel.w * s.dilation.h - s.top;
@@ -228,8 +195,7 @@ class FixedRun {
         ++count;
       }
       const int32_t half = sum > 0 ? count / 2 : -(count / 2);
-      y.at(row, col, k) =
-          static_cast<int8_t>(s.maximum ? most : (sum + half) / count);
+      y.at(row, col, k) = s.maximum ? most : (sum + half) / count;
     });
   }
 
@@ -247,8 +213,7 @@ class FixedRun {
       const int q = std::clamp(x.at(row, col, k) - x.zero, x.b.quant->low,
                                x.b.quant->high);
       const float result = s.results[static_cast<size_t>(q - x.b.quant->low)];
-      y.at(row, col, k) =
-          static_cast<int8_t>(static_cast<int>(result) + y.zero);
+      y.at(row, col, k) = static_cast<int>(result) + y.zero;
     });
   }
 
@@ -261,23 +226,25 @@ class FixedRun {
       for (int64_t i = 0; i < x.b.h * x.b.w; ++i) {
         sum += x.data[i * x.pixel + k] - x.zero;
       }
-      y.data[k] =
-          static_cast<int8_t>(std::clamp(scaled(sum, f) + y.zero, -128, 127));
+      const PortableQuant& quant = *y.b.quant;
+      y.data[k] = std::clamp(scaled(sum, f) + y.zero, quant.low + y.zero,
+                             quant.high + y.zero);
     }
   }
 
   void compute(const PortableSoftmax& s) {
     const View x = view(s.x), y = view(s.y);
     for (int64_t i = 0; i < x.b.h * x.b.w; ++i) {
-      softmax_row(x.data + i * x.pixel, y.data + i * y.pixel, x.b.c,
-                  fixed_softmax(x.b));
+      const auto row = is_wide(*x.b.quant) ? softmax_row16 : softmax_row;
+      row(x.data + i * x.pixel, y.data + i * y.pixel, x.b.c,
+          fixed_softmax(x.b));
     }
   }
 
   void compute(const PortableUnknown&) {}
 
   const PortableProgram& program_;
-  std::vector<std::vector<int8_t>> values_;  // by buffer
+  std::vector<std::vector<int32_t>> values_;  // by buffer
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include <octet/io/c_code.h>
+#include "source.h"
 
 namespace octet::io::c {
 
@@ -12,13 +12,15 @@ enum class Kernel {
   value,        ///< real value of an element
   quantized,    ///< quantized value
   put,          ///< stores a value
-  dot,          ///< sums of int8 products
+  dots,         ///< sums of products of integers
+  accumulate,   ///< products of integers, added to sums
   rounding,     ///< rounded products and shifts of integers
   scaled,       ///< products with fixed-point factors
   epilogue,     ///< epilogue and store
+  finish,       ///< bias, factors and epilogue of sums
   convolution,  ///< parameters
   pool,         ///< parameters
-  conv_s8,      ///< convolution of int8 values
+  conv_s8,      ///< convolution of int8 values, or int16
   depthwise_s8,
   conv_f32,
   depthwise_f32,
@@ -32,11 +34,18 @@ enum class Kernel {
   table_f32,
   image_sum,
   softmax,
+  cmsis_linear,  ///< parameters
+  cmsis_conv,    ///< calls of CMSIS-NN
+  cmsis_depthwise,
+  cmsis_dense,
+  cmsis_pool,  ///< parameters
+  cmsis_max_pool,
+  cmsis_average_pool,
 };
 
 /// Returns the structures and functions of kernels and of their dependencies,
 /// with `prefix` before their names.
 std::string kernel_text(const std::set<Kernel>& kernels,
-                        const std::string& prefix, CArithmetic form);
+                        const std::string& prefix, const CForm& form);
 
 }  // namespace octet::io::c

@@ -7,6 +7,12 @@
 namespace octet::io::c {
 
 inline constexpr std::string_view kTypes = R"(
+#if defined(__ARM_FEATURE_MVE)
+#include <arm_mve.h>
+#elif defined(__ARM_FEATURE_DSP)
+#include <arm_acle.h>
+#endif
+
 /* Image of int8 values q, for (q - zero) * scale, or of floats. */
 typedef struct {
   int32_t h, w, c;
@@ -171,58 +177,27 @@ typedef struct {
 } @_conv;
 )";
 
-inline constexpr std::string_view kDot = R"(
-/* Sum of (x[i] - zero) * w[i]. */
-#if defined(__ARM_FEATURE_DSP)
-#include <arm_acle.h>
-static int32_t @_dot(const int8_t* x, const int8_t* w, int32_t n,
-                     int32_t zero) {
-  const uint32_t half = (uint32_t)(-zero) & 0xffffu;
-  const int16x2_t offset = (int16x2_t)(half << 16 | half);
-  int32_t sum = 0, i;
-  for (i = 0; i + 4 <= n; i += 4) {
-    uint32_t a, b;
-    memcpy(&a, x + i, sizeof(a));
-    memcpy(&b, w + i, sizeof(b));
-    sum = __smlad(__sxtab16(offset, (int8x4_t)a), __sxtb16((int8x4_t)b), sum);
-    sum = __smlad(__sxtab16(offset, (int8x4_t)(a >> 8)),
-                  __sxtb16((int8x4_t)(b >> 8)), sum);
-  }
-  for (; i < n; ++i) {
-    sum += (x[i] - zero) * w[i];
-  }
-  return sum;
-}
-#else
-static int32_t @_dot(const int8_t* x, const int8_t* w, int32_t n,
-                     int32_t zero) {
-  int32_t sum = 0, i;
-  for (i = 0; i < n; ++i) {
-    sum += (x[i] - zero) * w[i];
-  }
-  return sum;
-}
-#endif
-)";
-
-// RESULT is replaced. The taps of a row are contiguous unless channels are in
+// FINISH is replaced. The taps of a row are contiguous unless channels are in
 // groups, part of a concatenation or dilated.
 inline constexpr std::string_view kConvS8 = R"(
-static void @_conv_s8(const @_conv* p, const @_data* d) {
+static void @_conv_TYPE(const @_conv* p, const @_data* d) {
   const @_buffer* b = p->x;
   const int joined = p->dilation_w == 1 && b->pixel == p->in;
   const int32_t row_weights = p->kernel_w * p->in;
-  int32_t row, col, k, i, j;
+  const int32_t size = p->kernel_h * row_weights;
+  int32_t row, col, k, i, j, count;
   for (row = 0; row < p->h; ++row) {
     for (col = 0; col < p->w; ++col) {
-      const int8_t* weights = (const int8_t*)p->weights;
       const int32_t left = col * p->stride_w - p->left;
       const int32_t first = left < 0 ? -left : 0;
       const int32_t last =
           p->kernel_w < b->w - left ? p->kernel_w : b->w - left;
-      for (k = 0; k < p->c; ++k) {
-        const int8_t* from = (const int8_t*)d->x + k / p->out * p->in;
-        int32_t sum = 0;
+      for (k = 0; k < p->c; k += count) {
+        const INTEGER* from = (const INTEGER*)d->x + k / p->out * p->in;
+        const int8_t* weights = (const int8_t*)p->weights + k * size;
+        SUM sums[4] = {0};
+        count = p->out - k % p->out;
+        count = count < 4 ? count : 4;
         for (i = 0; i < p->kernel_h; ++i, weights += row_weights) {
           const int32_t y = row * p->stride_h + i * p->dilation_h - p->top;
           if (y < 0 || y >= b->h) {
@@ -230,30 +205,30 @@ static void @_conv_s8(const @_conv* p, const @_data* d) {
           }
           if (joined != 0) {
             if (first < last) {
-              sum += @_dot(from + (y * b->w + left + first) * b->pixel,
-                           weights + first * p->in, (last - first) * p->in,
-                           b->zero);
+              @_dots(from + (y * b->w + left + first) * b->pixel,
+                     weights + first * p->in, size, count,
+                     (last - first) * p->in, b->zero, sums);
             }
             continue;
           }
           for (j = 0; j < p->kernel_w; ++j) {
             const int32_t x = left + j * p->dilation_w;
             if (x >= 0 && x < b->w) {
-              sum += @_dot(from + (y * b->w + x) * b->pixel,
-                           weights + j * p->in, p->in, b->zero);
+              @_dots(from + (y * b->w + x) * b->pixel, weights + j * p->in,
+                     size, count, p->in, b->zero, sums);
             }
           }
         }
-        @_store(&p->epilogue, d, row, col, k, RESULT);
+        FINISH
       }
     }
   }
 }
 )";
 
-// RESULT is replaced. Eight channels share the bounds of a tap.
+// FINISH is replaced. Eight channels share the bounds of a tap.
 inline constexpr std::string_view kDepthwiseS8 = R"(
-static void @_depthwise_s8(const @_conv* p, const @_data* d) {
+static void @_depthwise_TYPE(const @_conv* p, const @_data* d) {
   const @_buffer* b = p->x;
   const int8_t* weights = (const int8_t*)p->weights;
   int32_t row, col, k, i, j, n;
@@ -261,7 +236,7 @@ static void @_depthwise_s8(const @_conv* p, const @_data* d) {
     for (col = 0; col < p->w; ++col) {
       for (k = 0; k < p->c; k += 8) {
         const int32_t count = p->c - k < 8 ? p->c - k : 8;
-        int32_t sums[8] = {0};
+        SUM sums[8] = {0};
         for (i = 0; i < p->kernel_h; ++i) {
           const int32_t y = row * p->stride_h + i * p->dilation_h - p->top;
           if (y < 0 || y >= b->h) {
@@ -269,16 +244,15 @@ static void @_depthwise_s8(const @_conv* p, const @_data* d) {
           }
           for (j = 0; j < p->kernel_w; ++j) {
             const int32_t x = col * p->stride_w + j * p->dilation_w - p->left;
-            const int8_t *from, *by;
+            const INTEGER* from;
+            const int8_t* by;
             if (x < 0 || x >= b->w) {
               continue;
             }
-            from = (const int8_t*)d->x + (y * b->w + x) * b->pixel;
+            from = (const INTEGER*)d->x + (y * b->w + x) * b->pixel;
             by = weights + (i * p->kernel_w + j) * p->c + k;
             if (p->out == 1) {
-              for (n = 0; n < count; ++n) {
-                sums[n] += (from[k + n] - b->zero) * by[n];
-              }
+              @_accumulate(from + k, by, count, b->zero, sums);
             } else {
               for (n = 0; n < count; ++n) {
                 sums[n] += (from[(k + n) / p->out] - b->zero) * by[n];
@@ -286,9 +260,7 @@ static void @_depthwise_s8(const @_conv* p, const @_data* d) {
             }
           }
         }
-        for (n = 0; n < count; ++n) {
-          @_store(&p->epilogue, d, row, col, k + n, RESULT);
-        }
+        FINISH
       }
     }
   }

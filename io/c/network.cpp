@@ -1,7 +1,10 @@
 #include "network.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include <octet/runtime/error.h>
 
@@ -185,11 +188,13 @@ class BufferPlanner {
 }  // namespace
 
 int stored_zero(const PortableQuant& quant) {
-  return quant.low >= -128 && quant.high <= 127 ? 0 : -128 - quant.low;
+  const bool as_is = is_wide(quant) || (quant.low >= -128 && quant.high <= 127);
+  return as_is ? 0 : -128 - quant.low;
 }
 
 int64_t element_bytes(const PortableBuffer& buffer) {
-  return buffer.quant ? 1 : 4;
+  if (!buffer.quant) return 4;
+  return is_wide(*buffer.quant) ? 2 : 1;
 }
 
 int64_t bytes_of(const PortableBuffer& buffer) {
@@ -211,6 +216,29 @@ const PortableEpilogue* epilogue_of(const PortableStep& step) {
   }
   const auto* evaluate = std::get_if<PortableEvaluate>(&step.what);
   return evaluate == nullptr ? nullptr : &evaluate->epilogue;
+}
+
+void check_sizes(const CNetwork& net) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  int64_t largest = net.arena + net.scratch;
+  for (const PortableBuffer& buffer : net.program.buffers) {
+    largest = std::max(largest, bytes_of(buffer));
+  }
+  for (const PortableStep& step : net.program.steps) {
+    if (const auto* linear = std::get_if<PortableLinear>(&step.what)) {
+      largest = std::max(largest, 4 * std::ssize(linear->weights));
+    } else if (const auto* nearest = std::get_if<PortableNearest>(&step.what)) {
+      const PortableBuffer& x = net.buffer(nearest->x);
+      if (std::max(x.h, x.w) > std::numeric_limits<int16_t>::max()) {
+        largest = kMost + 1;
+      }
+    }
+  }
+  if (largest <= kMost) return;
+  throw UnsupportedError("size_limit", "C code",
+                         fmt::format("weights and values have at most {} "
+                                     "bytes each, got {}",
+                                     kMost, largest));
 }
 
 CNetwork place_buffers(PortableProgram program) {

@@ -19,6 +19,7 @@ using detail::PortableNearest;
 using detail::PortablePool;
 using detail::PortableProgram;
 using detail::PortableQuant;
+using detail::PortableSize;
 using detail::PortableSoftmax;
 using detail::PortableStep;
 using detail::PortableTable;
@@ -72,6 +73,7 @@ struct CNetwork {
   PortableProgram program;
   std::vector<Place> places;      ///< by buffer
   int64_t arena = 0;              ///< bytes
+  int64_t scratch = 0;            ///< bytes behind the arena, for CMSIS-NN
   std::vector<int64_t> step_ram;  ///< bytes of the arena in use, by step
 
   const PortableBuffer& buffer(int id) const {
@@ -83,6 +85,10 @@ struct CNetwork {
 /// Alignment of offsets in the arena.
 inline constexpr int64_t kArenaAlignment = 16;
 
+/// Whether values are stored as int16.
+inline bool is_wide(const PortableQuant& quant) {
+  return quant.high - quant.low > 255;
+}
 /// Value stored for q = 0: unsigned and shifted ranges are stored as q + zero.
 int stored_zero(const PortableQuant& quant);
 /// Bytes of an element.
@@ -103,6 +109,11 @@ void simplify(PortableProgram& program);
 
 /// Merges steps that quantize sums into the steps that compute them.
 void merge_steps(PortableProgram& program);
+
+/// Checks that sizes and offsets are 32-bit integers, and sources of repeated
+/// pixels 16-bit.
+/// Throws: UnsupportedError with the largest size.
+void check_sizes(const CNetwork& net);
 
 /// Assigns memory. Steps that compute element by element write in place.
 CNetwork place_buffers(PortableProgram program);

@@ -23,6 +23,19 @@ CArithmetic c_arithmetic_named(std::string_view name) {
                                printable(std::string(name))));
 }
 
+std::string_view to_string(CKernels kernels) {
+  return kernels == CKernels::portable ? "portable" : "cmsis-nn";
+}
+
+CKernels c_kernels_named(std::string_view name) {
+  for (const CKernels kernels : {CKernels::portable, CKernels::cmsis_nn}) {
+    if (to_string(kernels) == name) return kernels;
+  }
+  throw ValueError("unknown_name", "kernels",
+                   fmt::format("must be 'portable' or 'cmsis-nn', got '{}'",
+                               printable(std::string(name))));
+}
+
 std::string CReport::to_string() const {
   TextTable table({Align::left, Align::left, Align::left, Align::right,
                    Align::right, Align::right});

@@ -48,8 +48,8 @@ void SourceWriter::write(const PortableNearest& s) {
   const std::string cols = add_integers("int16_t", ident_ + "_cols", s.cols, 2);
   steps_ +=
       fmt::format("  {}_nearest_{}(&{}, &{}, {}, {}, {}, {});\n", p_,
-                  integer ? "s8" : "f32", descriptor(s.x), descriptor(s.y),
-                  rows, cols, address(s.x), address(s.y));
+                  integer ? integer_suffix() : "f32", descriptor(s.x),
+                  descriptor(s.y), rows, cols, address(s.x), address(s.y));
 }
 
 void SourceWriter::write(const PortableTable& s) {
@@ -102,9 +102,19 @@ std::string SourceWriter::whole_text() const {
       "#endif\n\n";
   text += fmt::format("#define {}_OUTPUTS {} /* most outputs of a step */\n",
                       p_, std::max<std::ptrdiff_t>(outputs_, 1));
+  const bool cmsis = form_.kernels == CKernels::cmsis_nn;
+  if (cmsis) {
+    text += fmt::format(
+        "\n#include \"arm_nnfunctions.h\"\n"
+        "#define {}_SCRATCH {} /* bytes for CMSIS-NN */\n",
+        p_, net_.scratch);
+  }
   text += kernel_text(kernels_, p_, form_) + "\n" + constants_ + "\n";
   text += run_declaration(net_, names_) + " {\n";
   text += "  int8_t* const memory = (int8_t*)arena;\n";
+  if (cmsis) {
+    text += fmt::format("  void* const scratch = memory + {};\n", net_.arena);
+  }
   text += fmt::format(
       "  const int problem = {}_check_arena(arena, {}_ARENA_BYTES);\n"
       "  if (problem != {}_OK) {{\n    return problem;\n  }}\n",
@@ -116,6 +126,7 @@ std::string SourceWriter::whole_text() const {
   text += fmt::format("  if ({}) {{\n    return {}_ERROR_NULL;\n  }}\n",
                       fmt::join(ports, " || "), names_.macros);
   if (net_.arena == 0) text += "  (void)memory;\n";
+  if (cmsis) text += "  (void)scratch;\n";
   return text + steps_ + fmt::format("  return {}_OK;\n}}\n", names_.macros) +
          check_text();
 }
@@ -131,7 +142,7 @@ std::string SourceWriter::check_text() const {
 }
 
 CSource source_text(const CNetwork& net, const CNames& names,
-                    CArithmetic form) {
+                    const CForm& form) {
   return SourceWriter(net, names, form).run();
 }
 

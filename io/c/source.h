@@ -25,23 +25,32 @@ struct CNames {
   std::vector<Port> inputs, outputs;
 };
 
+/// Arithmetic of the generated code.
+struct CForm {
+  bool fixed = false;  ///< integers between sums and outputs
+  bool wide = false;   ///< int16 activations; with `fixed`
+  CKernels kernels = CKernels::portable;
+};
+
 /// Source and sizes of model.c.
 struct CSource {
   std::string text;
   std::vector<int64_t> step_flash;  ///< bytes of constants, by step
 };
 
-std::string header_text(const CNetwork& net, const CNames& names);
-CSource source_text(const CNetwork& net, const CNames& names, CArithmetic form);
+std::string header_text(const CNetwork& net, const CNames& names,
+                        const CForm& form);
+CSource source_text(const CNetwork& net, const CNames& names,
+                    const CForm& form);
 
 /// A sample and the expected outputs, as stored.
 struct GoldenSample {
-  std::vector<Tensor> inputs, outputs;  ///< f32 or i8
+  std::vector<Tensor> inputs, outputs;  ///< f32, i8 or i16
 };
 std::string test_text(const CNetwork& net, const CNames& names,
                       const std::vector<GoldenSample>& samples,
                       CArithmetic form);
-std::string cmake_text(const CNames& names);
+std::string cmake_text(const CNames& names, const CForm& form);
 
 /// Returns the C type of a buffer's elements.
 std::string element_type(const PortableBuffer& buffer);

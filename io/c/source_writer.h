@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,14 @@
 
 namespace octet::io::c {
 
+/// Returns the weights [k][kh][kw][in] of a layer with k outputs and `in`
+/// inputs per group; unchanged if depthwise.
+std::vector<float> kernel_weights(const PortableLinear& s, int64_t in,
+                                  int64_t k, bool depthwise);
+
 class SourceWriter {
  public:
-  SourceWriter(const CNetwork& net, const CNames& names, CArithmetic form)
+  SourceWriter(const CNetwork& net, const CNames& names, const CForm& form)
       : net_(net), names_(names), form_(form), p_(names.prefix) {}
 
   CSource run();
@@ -54,6 +60,17 @@ class SourceWriter {
       numbers.push_back(fmt::format("{}", static_cast<int64_t>(v)));
     }
     return add_array(type, name, numbers, element);
+  }
+
+  // Name of a table, which calls share.
+  std::string int16_table(const std::string& name,
+                          std::span<const int16_t> values) {
+    std::string& known = descriptors_[name];
+    if (known.empty()) {
+      known = add_integers("int16_t", name,
+                           std::vector<int>(values.begin(), values.end()), 2);
+    }
+    return known;
   }
 
   // Name of the descriptor of a buffer.
@@ -130,6 +147,18 @@ class SourceWriter {
 
   void use(Kernel kernel) { kernels_.insert(kernel); }
 
+  // Writes a step as a call of CMSIS-NN, if its kernels are selected and have
+  // the step's function.
+  template <class Step>
+  bool write_as_call(const Step& s) {
+    return form_.kernels == CKernels::cmsis_nn && write_cmsis(s);
+  }
+  bool write_cmsis(const PortableLinear& s);
+  bool write_cmsis(const PortableEvaluate& s);
+  bool write_cmsis(const PortablePool& s);
+  bool write_cmsis(const PortableSoftmax& s);
+  void add_checked_call(const std::string& call);
+
   void write(const PortableLinear& s);
   void write(const PortableEvaluate& s);
   void write(const PortablePool& s);
@@ -139,7 +168,10 @@ class SourceWriter {
   void write(const PortableSoftmax& s);
   void write(const PortableUnknown&) {}
 
-  bool fixed() const { return form_ == CArithmetic::fixed; }
+  bool fixed() const { return form_.fixed; }
+  bool wide() const { return form_.wide; }
+  // Suffix of kernels of quantized values.
+  const char* integer_suffix() const { return wide() ? "s16" : "s8"; }
 
   // Adds the parameters of an epilogue; returns their initializer.
   std::string epilogue_value(const PortableEpilogue& e);
@@ -158,7 +190,7 @@ class SourceWriter {
 
   const CNetwork& net_;
   const CNames& names_;
-  CArithmetic form_;
+  CForm form_;
   const std::string& p_;
   CSource result_;
   UniqueNames unique_;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "fixed.h"
+#include "int16_tables.h"
 #include "source_writer.h"
 
 namespace octet::io::c {
@@ -16,9 +17,10 @@ void check_finite(const std::vector<float>& values, const std::string& what) {
   }
 }
 
-// [kh,kw,c/groups,k] -> [k][kh][kw][c/groups]; depthwise unchanged.
-std::vector<float> arranged(const PortableLinear& s, int64_t in, int64_t k,
-                            bool depthwise) {
+}  // namespace
+
+std::vector<float> kernel_weights(const PortableLinear& s, int64_t in,
+                                  int64_t k, bool depthwise) {
   if (depthwise) return s.weights;
   const int64_t rows = s.kernel.h * s.kernel.w * in;
   std::vector<float> result(s.weights.size());
@@ -30,8 +32,6 @@ std::vector<float> arranged(const PortableLinear& s, int64_t in, int64_t k,
   }
   return result;
 }
-
-}  // namespace
 
 std::string SourceWriter::epilogue_value(const PortableEpilogue& e) {
   std::vector<std::string> flags;
@@ -83,13 +83,14 @@ std::string SourceWriter::epilogue_value(const PortableEpilogue& e) {
 
 void SourceWriter::write(const PortableLinear& s) {
   check_finite(s.weights, fmt::format("'{}'", ident_));
+  if (write_as_call(s)) return;
   const PortableBuffer& x = buffer(s.x);
   const PortableBuffer& y = buffer(s.epilogue.outputs.at(0).y);
   const int64_t in = x.c / s.groups, out = y.c / s.groups;
   const bool depthwise = in == 1 && s.groups > 1;
   const bool integer = !s.rescale.empty();
-  const std::vector<float> weights =
-      arranged(fixed() ? with_positive_factors(s) : s, in, y.c, depthwise);
+  const std::vector<float> weights = kernel_weights(
+      fixed() ? with_positive_factors(s) : s, in, y.c, depthwise);
   const std::string stored =
       integer ? add_integers("int8_t", ident_ + "_weights", weights, 1)
               : add_floats(ident_ + "_weights", weights);
@@ -105,14 +106,16 @@ void SourceWriter::write(const PortableLinear& s) {
       s.strides.h, s.strides.w, s.dilation.h, s.dilation.w, s.top, s.left, in,
       out, stored, epilogue);
   flash_ += 60 + (fixed() ? 0 : 4) + epilogue_bytes();
-  const std::string function = fmt::format(
-      "{}_{}", depthwise ? "depthwise" : "conv", integer ? "s8" : "f32");
+  const std::string function =
+      fmt::format("{}_{}", depthwise ? "depthwise" : "conv",
+                  integer ? integer_suffix() : "f32");
   use(depthwise ? (integer ? Kernel::depthwise_s8 : Kernel::depthwise_f32)
                 : (integer ? Kernel::conv_s8 : Kernel::conv_f32));
   add_call(function, "&" + name, s.x, s.epilogue, -1);
 }
 
 void SourceWriter::write(const PortableEvaluate& s) {
+  if (write_as_call(s)) return;
   use(Kernel::evaluate);
   const std::string epilogue = fixed()
                                    ? fixed_epilogue(s.epilogue, s.x, nullptr)
@@ -131,6 +134,7 @@ void SourceWriter::write(const PortableEvaluate& s) {
 }
 
 void SourceWriter::write(const PortablePool& s) {
+  if (write_as_call(s)) return;
   const std::string name = unique_.add(fmt::format("{}_{}_step", p_, ident_));
   constants_ += fmt::format(
       "static const {}_pool {} = {{&{}, &{}, {}, {}, {}, {}, {}, {}, {}, "
@@ -140,9 +144,9 @@ void SourceWriter::write(const PortablePool& s) {
       s.zeros_top, s.zeros_bottom, s.zeros_left, s.zeros_right);
   flash_ += 56;
   const bool integer = buffer(s.y).quant.has_value();
-  const char* function = !s.maximum ? "average_pool"
-                         : integer  ? "max_pool_s8"
-                                    : "max_pool_f32";
+  const std::string function =
+      s.maximum ? fmt::format("max_pool_{}", integer ? integer_suffix() : "f32")
+                : "average_pool";
   use(!s.maximum ? Kernel::average_pool
       : integer  ? Kernel::max_pool_s8
                  : Kernel::max_pool_f32);
@@ -168,12 +172,19 @@ void SourceWriter::write(const PortableImageSum& s) {
 }
 
 void SourceWriter::write(const PortableSoftmax& s) {
+  if (write_as_call(s)) return;
   use(Kernel::softmax);
   if (fixed()) {
     const FixedSoftmax f = fixed_softmax(buffer(s.x));
+    const std::string last =
+        wide() ? fmt::format(
+                     "{}, {}",
+                     int16_table("exponentials", softmax_tables().exponentials),
+                     int16_table("reciprocals", softmax_tables().reciprocals))
+               : std::to_string(f.least);
     steps_ += fmt::format("  {}_softmax(&{}, &{}, {}, {}, {}, {}, {});\n", p_,
                           descriptor(s.x), descriptor(s.y), f.factor.multiplier,
-                          f.factor.shift, f.least, address(s.x), address(s.y));
+                          f.factor.shift, last, address(s.x), address(s.y));
     return;
   }
   steps_ +=

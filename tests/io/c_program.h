@@ -19,12 +19,15 @@ namespace octet::io {
 inline constexpr const char* kCFlags =
     "-std=c99 -Wall -Wextra -Wconversion -pedantic -Werror";
 
-/// Compiles a program of model.c and `test` in `folder`, and runs it.
+/// Compiles a program of model.c, `test` and libraries in `folder`, and runs
+/// it.
 inline CommandResult run_c(const TempFolder& folder,
                            const std::string& flags = "-O1",
-                           const std::string& test = "model_test.c") {
+                           const std::string& test = "model_test.c",
+                           const std::string& libraries = "") {
   return run_command("cd " + quoted(folder.path()) + " && cc " + kCFlags + " " +
-                     flags + " model.c " + test + " -o program && ./program");
+                     flags + " model.c " + test + " " + libraries +
+                     " -o program && ./program");
 }
 
 /// Quantizes a model and calibrates it with random samples.

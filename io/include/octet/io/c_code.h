@@ -29,13 +29,28 @@ std::string_view to_string(CArithmetic arithmetic);
 /// Returns the arithmetic of a name. Throws: ValueError for an unknown name.
 CArithmetic c_arithmetic_named(std::string_view name);
 
+/// Implementation of convolutions and other layers.
+enum class CKernels {
+  portable,  ///< C99 in model.c, with SIMD instructions of the target
+  /// Calls of CMSIS-NN for the layers that it computes with the same results,
+  /// C99 for others. Needs CArithmetic::fixed.
+  cmsis_nn,
+};
+
+/// Returns "portable" or "cmsis-nn".
+std::string_view to_string(CKernels kernels);
+/// Returns the kernels of a name. Throws: ValueError for an unknown name.
+CKernels c_kernels_named(std::string_view name);
+
 /// Options of export_c().
-/// Fields in order: name, arithmetic, golden
+/// Fields in order: name, arithmetic, kernels, golden
 struct COptions {
   /// Prefix of functions and, in capitals, of macros. A C identifier.
   std::string name = "net";
   /// Arithmetic between sums and outputs.
   CArithmetic arithmetic = CArithmetic::floating;
+  /// Implementation of layers.
+  CKernels kernels = CKernels::portable;
   /// Number of inputs in model_test.c, >= 1.
   int64_t golden = 4;
 };
