@@ -21,6 +21,7 @@ class StepMerger {
     for (PortableStep& step : program_.steps) drop_zeros(step);
     for (PortableStep& step : program_.steps) read_quantized(step);
     for (size_t i = 0; i < program_.steps.size(); ++i) merge_into(i);
+    for (PortableStep& step : program_.steps) quantize_sums(step);
     for (size_t i = 0; i < program_.steps.size(); ++i) merge_sum(i);
     std::erase_if(program_.steps, [](const PortableStep& step) {
       const auto* gone = std::get_if<PortableUnknown>(&step.what);
@@ -73,6 +74,50 @@ class StepMerger {
       e.clip2.reset();
       e.quant2.reset();
       return;
+    }
+  }
+
+  // Stores the sums of a linear step quantized if all consumers quantize them
+  // alike before they add: several, or one whose other operand comes later.
+  void quantize_sums(PortableStep& step) {
+    auto* linear = std::get_if<PortableLinear>(&step.what);
+    if (linear == nullptr || !stores_only(linear->epilogue)) return;
+    const int sums = linear->epilogue.outputs[0].y;
+    if (!is_private(sums) || buffer(sums).quant) return;
+    std::vector<PortableEvaluate*> consumers;
+    for (PortableStep& later : program_.steps) {
+      const std::vector<int> reads = access_of(later).reads;
+      if (std::ranges::find(reads, sums) == reads.end()) continue;
+      auto* sum = std::get_if<PortableEvaluate>(&later.what);
+      if (sum == nullptr || sum->x != sums || sum->multiplier >= 0 ||
+          sum->epilogue.other == sums || !sum->epilogue.quant2) {
+        return;
+      }
+      consumers.push_back(sum);
+    }
+    if (consumers.empty()) return;
+    const PortableEpilogue first = consumers[0]->epilogue;
+    for (const PortableEvaluate* other : consumers) {
+      const PortableEpilogue& e = other->epilogue;
+      if (e.a != first.a || e.b != first.b || e.clip2 != first.clip2 ||
+          e.quant2 != first.quant2) {
+        return;
+      }
+    }
+    PortableBuffer stored = buffer(sums);
+    stored.quant = first.quant2;
+    const int id = static_cast<int>(program_.buffers.size());
+    program_.buffers.push_back(std::move(stored));
+    linear->epilogue.a = first.a;
+    linear->epilogue.b = first.b;
+    linear->epilogue.clip = first.clip2;
+    linear->epilogue.outputs = {{id, first.quant2->low, first.quant2->high}};
+    for (PortableEvaluate* consumer : consumers) {
+      consumer->x = id;
+      consumer->epilogue.a.clear();
+      consumer->epilogue.b.clear();
+      consumer->epilogue.clip2.reset();
+      consumer->epilogue.quant2.reset();
     }
   }
 

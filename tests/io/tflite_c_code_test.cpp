@@ -99,6 +99,25 @@ TEST_F(CCodeTest, ActivationsOf16BitsEqualTheTfliteFile) {
             "kernels");
 }
 
+// The sum of two convolutions has two consumers, which compute it twice.
+TEST_F(CCodeTest, SumsWithTwoConsumersEqualTheTfliteFile) {
+  const auto x = input({9, 7, 3});
+  const Conv2DOptions half{.filters = 8, .strides = 2, .padding = "same"};
+  const auto y = Conv2D({.filters = 4, .padding = "same"})(x);
+  auto z = ReLU()(Add()({Conv2D(half)(y), Conv2D(half)(y)}));
+  z = ReLU()(Add()({Conv2D({.filters = 8, .padding = "same"})(z), z}));
+  const Model model(x, GlobalAveragePooling2D()(z));
+  const COptions fixed{.arithmetic = CArithmetic::fixed};
+  expect_the_file<int8_t>(folder_,
+                          int8_model(model, {.policy = quant::Policy::tflite}),
+                          fixed, "-O1");
+  expect_the_file<int16_t>(folder_,
+                           int8_model(model, {.policy = quant::Policy::tflite,
+                                              .activation = {.bits = 16}}),
+                           fixed, "-O1");
+  expect_same_bits(int8_model(model));
+}
+
 TEST_F(CCodeTest, CallsOfCmsisNnEqualTheTfliteFile) {
   const Model int8 =
       int8_model(small_network(), {.policy = quant::Policy::tflite});
