@@ -6,6 +6,7 @@
 #include <octet/quant/quantize_model.h>
 // clang-format on
 #include <octet/quant/calibrate.h>
+#include <octet/quant/optimize.h>
 #include <octet/quant/patterns.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/post_training.h>

@@ -315,4 +315,22 @@ Model logits_model(const Model& model);
 /// quantized models. Throws: ValueError for any other output.
 Model probability_model(const Model& model);
 
+// Training without labels: the outputs of a teacher are the labels.
+//
+//   const Dataset taught = labeled_by(model, data);
+//   fit(int8, taught, {.loss = teacher_losses(int8)});
+
+/// Returns the samples with the outputs of `teacher` as labels, f32 of the
+/// outputs' shapes; own labels are dropped. Runs the teacher once on all
+/// samples and stores its outputs.
+/// Throws: ShapeError for samples of other shapes; ValueError without samples,
+/// or for NaN or infinity in an output.
+Dataset labeled_by(const Model& teacher, const Dataset& data);
+
+/// Returns the losses of a student on labeled_by(): cross-entropy with the
+/// teacher's probabilities for outputs that end in a softmax or sigmoid, mean
+/// squared error for others, such as logits and regression. The accuracy of a
+/// softmax is the share of samples with the teacher's class.
+Losses teacher_losses(const Model& student);
+
 }  // namespace octet::train
