@@ -24,6 +24,7 @@ constexpr std::pair<std::string_view, std::string_view> kCommands[] = {
     {"draw", "graph"},      {"plot", "graph"},
     {"ptq", "quantize"},    {"calibrate", "quantize"},
     {"diff", "compare"},    {"completions", "completion"},
+    {"search", "optimize"}, {"autoquant", "optimize"},
 };
 
 /// Folded synonyms. A command has an option for one of the names in a list, or
@@ -46,6 +47,9 @@ constexpr std::string_view kValidation[] = {"validation",      "val",
 constexpr std::string_view kMethod[] = {"method", "calibrationmethod",
                                         "calibmethod"};
 constexpr std::string_view kOptimizer[] = {"optimizer", "optim", "opt"};
+constexpr std::string_view kDrop[] = {"accuracydrop", "maxdrop",
+                                      "maxaccuracydrop", "drop"};
+constexpr std::string_view kBudget[] = {"timebudget", "budget"};
 constexpr std::string_view kReference[] = {"reference", "ref"};
 constexpr std::string_view kInputShape[] = {"inputshape", "inputsize", "imgsz"};
 // Former names. --requantize was the name of three options.
@@ -60,7 +64,7 @@ constexpr std::span<const std::string_view> kOptions[] = {
     kData,       kOutput,     kRate,       kBatch,          kEpochs,
     kThreads,    kSamples,    kMethod,     kOptimizer,      kReference,
     kInputShape, kValidation, kArithmetic, kDropQuantizers, kSymmetric,
-    kPipeline,   kLastEpoch,  kUnfused};
+    kPipeline,   kLastEpoch,  kUnfused,    kDrop,           kBudget};
 
 const CLI::Option* option_folded(const CLI::App& command,
                                  std::string_view folded) {

@@ -36,14 +36,16 @@ std::optional<quant::Calibration> method_of(const std::string& word) {
 
 }  // namespace
 
-Option add_calibration_options(Command& command, CalibrationChoice& choice) {
+Option add_calibration_options(Command& command, CalibrationChoice& choice,
+                               const char* preset) {
   command.begin_group("Calibration");
-  const Option method = command
-                            .add("--method", choice.method,
-                                 "calibration method; auto selects the method "
-                                 "with the smallest output error")
-                            .type("auto|max|percentile|mse|entropy")
-                            .show_default();
+  std::string help =
+      "calibration method; auto selects the method with the smallest output "
+      "error";
+  if (preset != nullptr) help += fmt::format(" (default: {})", preset);
+  Option method = command.add("--method", choice.method, help.c_str());
+  method.type("auto|max|percentile|mse|entropy");
+  if (preset == nullptr) method.show_default();
   command
       .add("--percentile", choice.percentile, 50, 100,
            "percentile for --method percentile")
@@ -55,7 +57,7 @@ Option add_calibration_options(Command& command, CalibrationChoice& choice) {
 }
 
 void check_method(const CalibrationChoice& choice) {
-  (void)method_of(choice.method);
+  if (!choice.method.empty()) (void)method_of(choice.method);
   if (choice.method != "percentile" &&
       choice.percentile != CalibrationChoice().percentile) {
     throw UnsupportedError(
@@ -75,47 +77,37 @@ quant::CheckedSamples usual_samples(const Dataset& data,
   return checked;
 }
 
+quant::Recipe recipe_of(const CalibrationChoice& choice) {
+  quant::Recipe recipe;
+  recipe.calibration = method_of(choice.method);
+  recipe.percentile = static_cast<float>(choice.percentile);
+  return recipe;
+}
+
+std::string calibration_text(const Model& int8,
+                             const std::optional<quant::AutoCalibration>& found,
+                             const CalibrationChoice& choice, int64_t samples,
+                             bool few_bits) {
+  if (found) return found->to_string();
+  if (quant::activation_quantizers(int8).empty()) {
+    return fmt::format("weights quantized by {}\n",
+                       few_bits ? "least square error" : "largest magnitude");
+  }
+  return fmt::format("calibrated with {} on {} samples\n", choice.method,
+                     samples);
+}
+
 std::string calibrate(Model& int8, const Dataset& data,
                       const CalibrationChoice& choice, bool few_bits) {
-  const std::optional<quant::Calibration> method = method_of(choice.method);
   // At low bit widths the clipping error of outliers outweighs the range they
   // need.
-  std::optional<quant::WeightRange> weights;
-  if (few_bits) weights = quant::WeightRange::mse;
-  if (quant::activation_quantizers(int8).empty()) {
-    quant::calibrate(int8, [](const Model&) {}, {.weights = weights});
-    return fmt::format("weights quantized by {}\n",
-                       weights ? "least square error" : "largest magnitude");
-  }
-  if (!method) {
-    return quant::auto_calibrate(int8, data,
-                                 {.weights = weights,
-                                  .samples = choice.samples,
-                                  .check_samples = !choice.checked,
-                                  .warn_of_loss = false})
-        .to_string();
-  }
-  const quant::CalibrationOptions options{
-      .method = *method,
-      .percentile = static_cast<float>(choice.percentile),
-      .weights = weights,
-      .samples = choice.samples};
-  if (choice.checked) {
-    const Dataset samples =
-        choice.samples > 0 ? data.sample(choice.samples) : data;
-    quant::calibrate(
-        int8,
-        [&](const Model& m) {
-          quant::expect_varied(
-              m, quant::run_samples(m, samples, options.batch_size));
-        },
-        options);
-  } else {
-    quant::calibrate(int8, data, options);
-  }
-  return fmt::format(
-      "calibrated with {} on {} samples\n", choice.method,
-      choice.samples > 0 ? std::min(choice.samples, data.size()) : data.size());
+  quant::RecipeOptions options{.check_samples = !choice.checked};
+  if (few_bits) options.weights = quant::WeightRange::mse;
+  const Dataset samples =
+      choice.samples > 0 ? data.sample(choice.samples) : data;
+  const auto found =
+      quant::calibrate_with(int8, samples, recipe_of(choice), options);
+  return calibration_text(int8, found, choice, samples.size(), few_bits);
 }
 
 }  // namespace octet::program

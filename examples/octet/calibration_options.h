@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <octet/layers/model.h>
-#include <octet/quant/calibrate.h>
+#include <octet/quant/optimize.h>
 #include <octet/runtime/dataset.h>
 
 #include "../common/command_line.h"
@@ -20,12 +21,24 @@ struct CalibrationChoice {
   bool checked = false;  // unusual samples are removed or accepted
 };
 
-/// Adds --method, --percentile and --samples. Returns --method.
-Option add_calibration_options(Command& command, CalibrationChoice& choice);
+/// Adds --method, --percentile and --samples. Returns --method. `preset`
+/// describes the default method "".
+Option add_calibration_options(Command& command, CalibrationChoice& choice,
+                               const char* preset = nullptr);
 
 /// Throws: ValueError for an unknown method; UnsupportedError for --percentile
 /// with another method.
 void check_method(const CalibrationChoice& choice);
+
+/// Returns the recipe of the calibration method.
+/// Throws: as check_method().
+quant::Recipe recipe_of(const CalibrationChoice& choice);
+
+/// Describes the calibration of a model.
+std::string calibration_text(const Model& int8,
+                             const std::optional<quant::AutoCalibration>& found,
+                             const CalibrationChoice& choice, int64_t samples,
+                             bool few_bits);
 
 /// Returns the samples selected by --samples, without unusual samples, and sets
 /// `choice.checked`. Warns of each unusual sample with its index and file;

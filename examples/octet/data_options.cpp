@@ -191,15 +191,15 @@ std::string preprocessing_text(const io::OpenedData& opened,
 
 }  // namespace
 
-void add_data_options(Command& command, DataOptions& o, LabelKinds labels) {
+void add_data_options(Command& command, DataOptions& o, LabelKinds labels,
+                      NeedsData needs) {
   command.begin_group("Input");
-  command
-      .add(
-          "--data", o.paths,
-          "samples: .npy file, image folder, table of images (.csv), IDX files "
-          "or CIFAR; NAME=x.npy per input")
-      .type("PATH")
-      .required();
+  Option data = command.add(
+      "--data", o.paths,
+      "samples: .npy file, image folder, table of images (.csv), IDX files "
+      "or CIFAR; NAME=x.npy per input");
+  data.type("PATH");
+  if (needs == NeedsData::yes) data.required();
   command
       .add("--labels", o.labels,
            labels == LabelKinds::classes

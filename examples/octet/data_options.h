@@ -72,9 +72,12 @@ struct DataOptions {
 
 /// Kinds of labels that a command supports.
 enum class LabelKinds { classes, classes_and_targets };
+/// Whether --data is required.
+enum class NeedsData { no, yes };
 /// Adds --data, --labels, --layout, and add_image_options().
 void add_data_options(Command& command, DataOptions& options,
-                      LabelKinds labels = LabelKinds::classes_and_targets);
+                      LabelKinds labels = LabelKinds::classes_and_targets,
+                      NeedsData needs = NeedsData::yes);
 /// Adds --preprocess, --resize, --crop, --pad, --class-names and
 /// --skip-corrupt.
 void add_image_options(Command& command, DataOptions& options);

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   octet::program::add_train(program);
   octet::program::add_evaluate(program);
   octet::program::add_quantize(program);
+  octet::program::add_optimize(program);
   octet::program::add_sensitivity(program);
   octet::program::add_qat(program);
   octet::program::add_bench(program);
@@ -38,6 +39,7 @@ int main(int argc, char** argv) {
   octet::program::add_fold(program);
   octet::program::add_sparsify(program);
   octet::program::add_doctor(program);
+  octet::program::add_explain(program);
   octet::program::add_lint(program);
   octet::program::add_verify(program);
   octet::program::add_compare(program);

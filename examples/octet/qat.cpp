@@ -22,18 +22,14 @@
 #include <octet/train/qat_preset.h>
 
 #include "../common/program.h"
-#include "batch_statistics.h"
-#include "class_order.h"
 #include "commands.h"
 #include "data_options.h"
 #include "export_options.h"
-#include "fine_tuning.h"
-#include "io_names.h"
 #include "loss_options.h"
 #include "placement_options.h"
+#include "qat_job.h"
 #include "quantization_check.h"
 #include "read_model.h"
-#include "tflite_output.h"
 #include "training_options.h"
 #include "transfer_options.h"
 
@@ -41,7 +37,9 @@ namespace octet::program {
 namespace {
 
 constexpr const char* kQatNotes = R"(
-A float model is quantized and calibrated first. A model with Q/DQ keeps its
+A float model is quantized and calibrated first, by the preset or the chosen
+post-training methods. If the output SQNR is then below 30 dB, equalized channel
+ranges are tried. A model with Q/DQ keeps its
 placement and continues from its scales. The exit code is 1 if the accuracy
 falls more than 5 points below the float model's or, without an accuracy metric,
 if outputs are much worse. With --accept, it is 0.
@@ -54,32 +52,9 @@ Examples:
     -o int8.onnx
   octet qat model.keras --data x.npy --labels y.npy --preset int4 \
     --trained-epochs 60 --trained-rate 0.05 -o int4.onnx
+  octet qat model.h5 --data x.npy --teacher self --equalize -o int8.onnx
   octet qat calibrated.onnx --data photos/ --target onnxruntime -o tuned.onnx
 )";
-
-struct QatOptions {
-  ModelSource model;
-  DataOptions data;
-  PlacementOptions placement;
-  ExportOptions file;
-  TrainingOptions training;
-  std::string preset = "int8";
-  std::string scales;  // empty: from the preset
-  int64_t trained_epochs = 30;
-  double trained_rate = 0;         // 0: from the model file
-  int64_t freeze_batch_norm = -1;  // -1: from the preset
-  double accuracy = -1;            // negative: not given
-  bool accept = false;
-  bool last_epoch = false;
-  std::string output;
-  bool json = false;
-};
-
-/// An evaluation and its name in the report.
-struct Figures {
-  std::string what;
-  train::Evaluation evaluation;
-};
 
 std::string figures_text(const std::vector<Figures>& figures) {
   std::vector<Align> columns = {Align::left, Align::right};
@@ -101,150 +76,6 @@ std::string figures_text(const std::vector<Figures>& figures) {
     table.add_row(cells);
   }
   return table.to_string();
-}
-
-int64_t epochs_of(const QatOptions& o, const train::QatPreset& preset) {
-  return o.training.epochs > 0 ? o.training.epochs
-                               : preset.epochs_of(o.trained_epochs);
-}
-
-/// Returns whether batch normalization statistics stay frozen. At a
-/// user-defined learning rate they follow the weights, unless re-estimated
-/// statistics make the calibrated model worse.
-bool freezes_statistics(const QatOptions& o, const train::QatPreset& preset,
-                        const Model& calibrated, const Dataset& training,
-                        const Measured& by) {
-  constexpr int64_t kMostSamples = 2048;
-  if (o.freeze_batch_norm >= 0) return o.freeze_batch_norm == 0;
-  if (preset.freeze_batch_norm && o.training.rate == 0) return true;
-  return reestimation_costs(calibrated, training.sample(kMostSamples), by, {});
-}
-
-/// Returns optimizer and learning rate for a calibrated model.
-FineTuning tuning_of(const QatOptions& o, const train::QatPreset& preset,
-                     const Model& model, const Dataset& training,
-                     const Measured& by) {
-  FineTuningOptions options{.share = preset.rate,
-                            .only_this_optimizer = quant::learns_scales(model)};
-  if (o.training.optimizer.empty() && o.training.rate == 0) {
-    // SGD with the settings of the preset.
-    options.make = [&](const std::string& word, double rate) {
-      return word == "sgd"
-                 ? preset.optimizer(static_cast<float>(rate / preset.rate))
-                 : make_optimizer(word, rate);
-    };
-  }
-  std::optional<io::TrainingConfig> trained = training_of(o.model);
-  if (o.trained_rate > 0) trained = {"sgd", o.trained_rate, true};
-  return choose_fine_tuning(model, training, by, o.training, trained, options);
-}
-
-/// Sets the scale rule of --scales.
-/// Throws: ValueError for an unknown word; UnsupportedError for learned zero
-/// points without asymmetric activations.
-void set_scale_rules(const QatOptions& o, quant::QuantizeOptions& options) {
-  using quant::ScaleRule;
-  if (o.scales.empty()) return;
-  const auto rule =
-      choice<ScaleRule, 3>("--scales", o.scales,
-                           {{{"fixed", ScaleRule::fixed},
-                             {"learned", ScaleRule::learned},
-                             {"learned-affine", ScaleRule::learned_affine}}});
-  if (rule == ScaleRule::learned_affine && o.placement.policy != "tflite") {
-    throw UnsupportedError(
-        "conflicting_options", "--scales",
-        "learned-affine needs zero points. Hint: a .tflite output file or "
-        "--policy tflite, or --scales learned");
-  }
-  options.activation.rule = rule;
-  if (rule == ScaleRule::fixed) return;
-  options.weight.rule = ScaleRule::learned;
-  if (rule == ScaleRule::learned) return;
-  options.activation.is_signed = false;
-  options.activation.asymmetric = true;
-}
-
-train::FitOptions fit_options(const QatOptions& o,
-                              const train::QatPreset& preset,
-                              const TrainingParts& parts, const Measured& by) {
-  TrainingOptions training = o.training;
-  training.epochs = epochs_of(o, preset);
-  train::FitOptions options = fit_options_of(training, parts, "qat", o.json);
-  options.loss = by.loss;
-  options.schedule =
-      training.schedule.empty() ? preset.schedule() : make_schedule(training);
-  if (o.freeze_batch_norm > 0) {
-    options.callbacks.push_back(train::freeze_batch_norm(o.freeze_batch_norm));
-  }
-  options.callbacks.push_back(train::quantizer_guard(parts.training));
-  return options;
-}
-
-io::OnnxExportOptions form_of(const QatOptions& o, const Model& given,
-                              const std::vector<std::string>& classes,
-                              const std::string& preprocess,
-                              const std::string& resize) {
-  io::OnnxExportOptions names = names_of(o.model, given);
-  names.preprocess = preprocess;
-  names.resize = resize;
-  if (std::ssize(classes) == given.outputs()[0].shape()[-1]) {
-    names.classes = classes;
-  }
-  return onnx_options(o.file, names);
-}
-
-/// Reports export errors before training.
-void check_form(const QatOptions& o, const Model& model,
-                const io::OnnxExportOptions& form) {
-  if (o.output.ends_with(".onnx")) (void)io::to_onnx(model, form);
-  if (is_tflite(o.output)) {
-    (void)io::to_tflite(model, tflite_options(o.file, form));
-  }
-}
-
-std::string write_model(const QatOptions& o, const Model& model,
-                        const io::OnnxExportOptions& form) {
-  if (is_tflite(o.output)) {
-    return to_text(o.output, io::export_tflite(model, o.output,
-                                               tflite_options(o.file, form)));
-  }
-  if (!o.output.ends_with(".onnx")) {
-    io::save_model(model, o.output,
-                   {.classes = form.classes,
-                    .preprocess = form.preprocess,
-                    .resize = form.resize,
-                    .interface = form.interface,
-                    .training = training_of(o.model)});
-    return o.output + "\n";
-  }
-  const io::OnnxExportReport report = io::export_onnx(model, o.output, form);
-  return fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.output,
-                     report.nodes, report.qdq_pairs, report.bytes);
-}
-
-std::string what_is_tuned(const QatOptions& o, const train::QatPreset& preset,
-                          bool has_qdq) {
-  if (has_qdq) {
-    return fmt::format("Q/DQ and scales of {}, learning rate of preset {}",
-                       o.model.what, preset.name);
-  }
-  return fmt::format(
-      "preset {}: {}{}", preset.name, preset.description,
-      o.placement.bits.empty() ? "" : ", --bits " + o.placement.bits);
-}
-
-/// Throws: ValueError for --accuracy with a model that has no accuracy.
-void check_accuracy(const QatOptions& o, const Measured& by, const Model& model,
-                    const Dataset& evaluation_data) {
-  if (o.accuracy < 0) return;
-  const train::Evaluation one = train::evaluate(
-      model, evaluation_data.take(1), {.loss = by.loss, .verbose = false});
-  if (decisive_score(by, one).is_accuracy) return;
-  throw ValueError(
-      "conflicting_options", "--accuracy",
-      fmt::format(
-          "needs a model with one output and an accuracy metric, got loss '{}'",
-          by.name));
 }
 
 /// Warns of a poor result.
@@ -290,102 +121,14 @@ void expect_quality(const QatOptions& o, const Measured& by,
 }
 
 void run_qat(QatOptions o) {
-  if (!is_tflite(o.output)) o.file.layout = o.data.layout;
-  const PlacementOptions asked = o.placement;
-  choose_format(o.output, o.file, &o.placement);
-  (void)onnx_options(o.file, {});
-  choose_policy(o.placement, o.file.target);
-  if (o.output.ends_with(".onnx")) check_reader(o.placement, o.file.target);
-  check_output(o.output);
-  check_training_options(o.training);
+  const QatRun run = fine_tuned(o);
+  const Measured& by = run.by;
+  const Outcome& outcome = run.outcome;
+  const std::string& start = run.start;
+  const std::vector<Figures>& figures = run.figures;
   const train::QatPreset& preset = train::qat_preset(o.preset);
-  if (o.freeze_batch_norm >= epochs_of(o, preset)) {
-    throw ValueError(
-        "out_of_range", "--freeze-batch-norm",
-        fmt::format("must be an epoch from 0 to {}, got {}",
-                    epochs_of(o, preset) - 1, o.freeze_batch_norm));
-  }
-  if (o.training.threads > 0) {
-    set_num_threads(static_cast<int>(o.training.threads));
-  }
-  warn_of_untrained(o.model);
-  const Model model = read_model(o.model);
-  warn_of_rounded_weights(o.model, model);
-  const bool has_qdq = quant::is_quantized(model);
-  if (has_qdq) {
-    check_no_placement(asked,
-                       fmt::format("'{}' already has Q/DQ", o.model.what));
-    if (!o.scales.empty()) {
-      throw UnsupportedError(
-          "conflicting_options", "--scales",
-          fmt::format("'{}' already has Q/DQ", o.model.what));
-    }
-  }
-  const DataTarget target = target_of(model, o.model);
-  const io::OpenedData opened = open_data(o.data, target);
-  check_classes(model, o.model, opened);
-  const TrainingParts parts = parts_of(opened, o.training, o.data, target);
-  const Measured by =
-      measured_by(o.training.loss, model, parts.training, target.file_outputs);
-  const Dataset training = data_for("qat", model, parts.training);
-  const Dataset evaluation_data =
-      data_for("qat", model, parts.validation ? *parts.validation : training);
-
-  Model qat =
-      has_qdq ? model.clone()
-              : quantized(model, o.placement,
-                          [&](const Model& m, quant::QuantizeOptions options) {
-                            options = preset.quantize(m, std::move(options));
-                            set_scale_rules(o, options);
-                            return options;
-                          });
-  if (!o.json) {
-    print(describe("training samples", training, opened, o.data, target));
-    print(fmt::format("{} for validation: {}\n",
-                      parts.validation ? evaluation_data.size() : 0,
-                      parts.validation_is));
-  }
-  check_accuracy(o, by, model, evaluation_data);
-  constexpr int64_t kMostSamples = 2048;
-  const Dataset sample = training.sample(kMostSamples);
-  const train::EvaluateOptions how{.loss = by.loss, .verbose = false};
-  if (!has_qdq) {
-    warn_of_class_order("qat", model, sample, opened,
-                        train::evaluate(model, sample, how).accuracy);
-  }
-  std::vector<Figures> figures;
-  if (!has_qdq) {
-    figures.push_back(
-        {"float", train::evaluate(model, evaluation_data,
-                                  {.loss = by.loss, .verbose = false})});
-    quant::calibrate(qat, training, preset.calibration());
-  }
-  const io::OnnxExportOptions form = form_of(
-      o, model, opened.classes, preprocess_to_keep(opened, o.data, target),
-      resize_to_keep(opened, o.data, target));
-  check_form(o, qat, form);
-  quant::prepare_qat(qat);
-  if (freezes_statistics(o, preset, qat, training, by)) {
-    quant::freeze_bn_stats(qat);
-  }
-  FineTuning tuning = tuning_of(o, preset, qat, training, by);
-  train::FitOptions options = fit_options(o, preset, parts, by);
-  options.optimizer = tuning.optimizer;
-  options.class_weights =
-      class_weights_of(o.training, opened.classes, qat, training);
-  if (!o.json) {
-    print(fmt::format("{}; {} epochs of {}\n",
-                      what_is_tuned(o, preset, has_qdq), options.epochs,
-                      tuning.text));
-  }
-  const std::string start = has_qdq ? "given" : "calibrated";
-  const Outcome outcome =
-      fine_tune(qat, training, evaluation_data, by, options,
-                {.last_epoch = o.last_epoch, .update_statistics = training});
-  figures.push_back({start, outcome.start});
-  figures.push_back({"last epoch", outcome.last});
-  figures.push_back({"selected", outcome.selected});
-  const std::string written = write_model(o, qat, form);
+  const bool has_qdq = quant::is_quantized(run.given);
+  const std::string written = write_model(o, run.tuned, run.form);
   if (o.json) {
     Config config;
     if (!has_qdq)
@@ -394,10 +137,10 @@ void run_qat(QatOptions o) {
         .set("last epoch", to_config(outcome.last, by.name))
         .set("fine-tuned", to_config(outcome.selected, by.name))
         .set("selected_epoch", outcome.epoch)
-        .set("evaluated_on", parts.validation ? "validation" : "training")
+        .set("evaluated_on", run.has_validation ? "validation" : "training")
         .set("preset", std::string(preset.name))
-        .set("epochs", options.epochs)
-        .set("rate", double{options.optimizer.learning_rate()})
+        .set("epochs", run.epochs)
+        .set("rate", run.rate)
         .set("output", o.output);
     if (!has_qdq && o.placement.bits.empty()) {
       config.set("bits", int64_t{preset.bits});
@@ -405,14 +148,14 @@ void run_qat(QatOptions o) {
     print(io::to_json(config) + "\n");
   } else {
     print("\n" + figures_text(figures) + outcome.text(by, start) +
-          (parts.validation ? "\n" : ", evaluated on the training data\n") +
+          (run.has_validation ? "\n" : ", evaluated on the training data\n") +
           written);
   }
   expect_quality(o, by, figures[0].evaluation, outcome, start);
   if (!has_qdq && !o.accept &&
       !decisive_score(by, outcome.selected).is_accuracy) {
-    expect_outputs(model, qat, evaluation_data, figures[0].evaluation.loss,
-                   outcome.selected.loss, o.output);
+    expect_outputs(run.given, run.tuned, run.evaluation_data,
+                   figures[0].evaluation.loss, outcome.selected.loss, o.output);
   }
 }
 
@@ -465,6 +208,14 @@ void add_qat(CommandLine& program) {
                     "momentum 0.9)",
        .schedule = "learning rate schedule (default: cosine)"});
   add_class_weights_option(command, o.training.class_weights);
+  command
+      .add(
+          "--teacher", o.teacher,
+          "train on the outputs of a model instead of labels: a model file, or "
+          "self for the given float model")
+      .type("MODEL|self");
+  add_calibration_options(command, o.calibration, "the preset's");
+  add_recipe_switches(command, o.recipe);
   command.begin_group("Quantization");
   command
       .add("--freeze-batch-norm", o.freeze_batch_norm, 0, int64_t{1} << 31,

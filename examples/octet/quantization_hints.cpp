@@ -103,6 +103,27 @@ std::optional<Calibrated> calibrated_equalized(const Model& model,
   }
 }
 
+std::string use_equalized(
+    const Model& model, Model& int8, const Dataset& data, Config& figures,
+    const std::function<std::optional<Calibrated>()>& other) {
+  constexpr double kGood = 30, kGain = 3;  // dB
+  const Dataset samples = data.sample(kTried);
+  const double before = quant::compare_outputs(model, int8, samples).sqnr();
+  if (before >= kGood) return {};
+  std::optional<Calibrated> made = other();
+  if (!made) return {};
+  const double after =
+      quant::compare_outputs(model, made->model, samples).sqnr();
+  const bool better = after > before + kGain;
+  figures.set("equalized", better);
+  if (!better) return {};
+  int8 = std::move(made->model);
+  return fmt::format(
+      "\nequalized channel ranges: output SQNR {:.1f} dB instead of {:.1f} dB "
+      "(--no-equalize: without)\n{}",
+      after, before, made->report);
+}
+
 std::vector<std::string> find_hints(const Model& model, const Model& quantized,
                                     const Dataset& data,
                                     const QuantizedAs& as) {

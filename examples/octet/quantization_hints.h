@@ -1,11 +1,13 @@
 // Remedies for a quantized model that is much worse than its float model.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <octet/layers/model.h>
+#include <octet/runtime/config.h>
 #include <octet/runtime/dataset.h>
 
 #include "calibration_options.h"
@@ -39,6 +41,14 @@ struct Calibrated {
 std::optional<Calibrated> calibrated_equalized(const Model& model,
                                                const Dataset& data,
                                                const QuantizedAs& as);
+
+/// If the outputs of `int8` have an SQNR below 30 dB on samples of `data`,
+/// replaces it by the equalized model of `other` if that gains 3 dB. Returns
+/// the result as text, empty if `int8` is unchanged, and sets "equalized" in
+/// `figures`.
+std::string use_equalized(
+    const Model& model, Model& int8, const Dataset& data, Config& figures,
+    const std::function<std::optional<Calibrated>()>& other);
 
 /// Returns helpful options as phrases: calibration methods and equalization
 /// that raise the output SQNR on a subset of the samples, with figures, and the

@@ -1,5 +1,6 @@
 // octet quantize: calibrates a float model and exports it as INT8.
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@
 #include "placement_options.h"
 #include "quantization_check.h"
 #include "quantization_hints.h"
+#include "quantize_job.h"
 #include "read_model.h"
 #include "tflite_output.h"
 #include "write_results.h"
@@ -55,7 +57,8 @@ Examples:
   octet quantize model.keras -o int8.onnx --data x.npy --labels l.npy
   octet quantize model.h5 -o int8.onnx --data photos/ --exclude "head.*"
   octet quantize resnet18.onnx -o int8.onnx --data x.npy --method entropy
-  octet quantize mobilenet.h5 -o int8.onnx --data photos/ --equalize
+  octet quantize mobilenet.h5 -o int8.onnx --data photos/ --equalize \
+    --bias-correction
   octet quantize model.h5 -o int4.onnx --data photos/ --bits 4,8 --pipeline
   octet quantize model.h5 -o mixed.onnx --data x.npy --mean-bits 5
   octet quantize model.h5 -o int8.onnx --data x.npy --policy toolkit --spec s.json
@@ -65,57 +68,6 @@ Examples:
   octet quantize model.h5 -o int8.tflite --data x.npy
   octet quantize model.h5 -o int16.tflite --data x.npy --bits 8,16
 )";
-
-struct QuantizeOptions {
-  ModelSource model;
-  PlacementOptions placement;
-  ExportOptions file;
-  EngineOptions engine;
-  std::string output;
-  DataOptions data;
-  CalibrationChoice calibration;
-  double mean_bits = 0;  // 0: not given
-  bool drop_quantizers = false;
-  bool pipeline = false;
-  double target = -1;  // negative: not given
-  bool equalize = false;
-  bool no_equalize = false;
-  bool keep_unusual = false;
-  bool accept = false;
-  bool json = false;
-};
-
-/// Returns the model with Q/DQ placed by the options. --mean-bits gives
-/// sensitive layers 8-bit weights, others 4-bit weights.
-Model placed(const Model& model, const Dataset& data, const QuantizeOptions& o,
-             std::string& report, Config& figures) {
-  if (o.mean_bits == 0) return quantized(model, o.placement);
-  if (!o.placement.bits.empty()) {
-    throw UnsupportedError("conflicting_options", "--mean-bits",
-                           "cannot be combined with --bits");
-  }
-  if (!policy_of("--policy", o.placement.policy)) {
-    throw UnsupportedError(
-        "conflicting_options", "--mean-bits",
-        "needs --policy tensorrt or toolkit, got " + o.placement.policy);
-  }
-  PlacementOptions placement = o.placement;
-  placement.by_default = false;
-  return quantized(
-      model, placement, [&](const Model& m, quant::QuantizeOptions options) {
-        const quant::MixedPrecision mixed = quant::auto_mixed_precision(
-            m, data, {.mean_bits = o.mean_bits, .quantize = options});
-        report += mixed.to_string() + "\n";
-        Config bits(Config::Object{});
-        for (const quant::MixedPrecisionLayer& layer : mixed.layers) {
-          bits.set(layer.layer, int64_t{layer.bits});
-        }
-        figures.set("mean_bits", mixed.mean_bits).set("bits", std::move(bits));
-        options.bits = mixed.bits();
-        options.weight.rule = quant::ScaleRule::fixed;
-        return options;
-      });
-}
 
 /// Runs the PTQ pipeline. Stops at --accuracy, else selects the best stage.
 Model run_pipeline(const Model& model, const Dataset& data,
@@ -155,182 +107,65 @@ Model run_pipeline(const Model& model, const Dataset& data,
   return std::move(result.model);
 }
 
-/// Returns whether try_equalized() applies: to INT8 calibrated by the automatic
+/// Quantizes by the post-training methods of the options.
+Model by_recipe(const Model& model, const Dataset& data,
+                const QuantizeOptions& o, std::string& report,
+                Config& figures) {
+  quant::Recipe recipe = recipe_of(o.recipe, o.calibration);
+  recipe.format = o.placement.format;
+  if (recipe.equalize) (void)equalized(model, "--equalize");  // warns
+  quant::RecipeModel made = quant::quantize_with(
+      model, data, recipe, recipe_options(o, data, report, figures));
+  report += calibration_text(made.model, made.calibration, o.calibration,
+                             data.size(), o.few_bits());
+  return std::move(made.model);
+}
+
+/// Returns whether equalization is tried: to INT8 calibrated by the automatic
 /// choice of a method, unless an option decides about equalization.
 bool may_equalize(const QuantizeOptions& o) {
-  return !o.equalize && !o.no_equalize && !o.pipeline && o.mean_bits == 0 &&
-         o.calibration.method == "auto" &&
+  return !o.recipe.any() && !o.recipe.no_equalize && !o.pipeline &&
+         o.mean_bits == 0 && o.calibration.method == "auto" &&
          format_of(o.placement) == Format::int8;
 }
 
-/// Replaces `int8` by the quantized equalized model if that has a higher output
-/// SQNR. Returns the result as text, empty if `int8` is unchanged.
-std::string try_equalized(const Model& model, Model& int8, const Dataset& data,
-                          const QuantizeOptions& o, bool few_bits,
-                          Config& figures) {
-  constexpr double kGood = 30, kGain = 3;  // dB
-  constexpr int64_t kCompared = 256;
-  const Dataset samples = data.sample(kCompared);
-  const double before = quant::compare_outputs(model, int8, samples).sqnr();
-  if (before >= kGood) return {};
-  std::optional<Calibrated> other =
-      calibrated_equalized(model, data,
-                           {.placement = o.placement,
-                            .calibration = o.calibration,
-                            .few_bits = few_bits});
-  if (!other) return {};
-  const double after =
-      quant::compare_outputs(model, other->model, samples).sqnr();
-  const bool better = after > before + kGain;
-  figures.set("equalized", better);
-  if (!better) return {};
-  int8 = std::move(other->model);
-  return fmt::format(
-      "\nequalized channel ranges: output SQNR {:.1f} dB instead of {:.1f} dB "
-      "(--no-equalize: without)\n{}",
-      after, before, other->report);
-}
-
-/// Returns the calibration samples.
-Dataset calibration_data(const Dataset& all,
-                         const std::vector<std::string>& files,
-                         QuantizeOptions& o, Config& figures) {
-  if (o.keep_unusual) {
-    o.calibration.checked = true;
-    return all;
-  }
-  // With --pipeline, --samples applies to its methods.
-  CalibrationChoice everything;
-  quant::CheckedSamples checked =
-      usual_samples(all, o.pipeline ? everything : o.calibration, files);
-  Config::List ignored;
-  for (const quant::UnusualSample& sample : checked.unusual) {
-    Config entry;
-    entry.set("index", sample.index)
-        .set("input", sample.input)
-        .set("reason", sample.reason);
-    if (!files.empty()) {
-      entry.set("file", files[static_cast<size_t>(sample.index)]);
-    }
-    ignored.push_back(std::move(entry));
-  }
-  figures.set("ignored_samples", std::move(ignored));
-  return std::move(checked.usual);
-}
-
-/// Labels serve evaluation, which supports classes only.
-void check_labels(const QuantizeOptions& o, const Dataset& data) {
-  if (o.data.labels.empty() || data.label_specs().empty()) return;
-  for (const TensorSpec& label : data.label_specs()) {
-    if (label.dtype == DType::i64) continue;
-    throw FormatError(
-        "dtype_mismatch", "--labels",
-        fmt::format(
-            "'{}' must be class labels int64 [N], got {}{}",
-            fmt::join(o.data.labels, "', '"), type_name(label.dtype),
-            io::labels_hint(data.label_specs().size() == 1 ? data.labels()
-                                                           : Tensor())));
-  }
-}
-
-/// What was written, for people and for --json.
-struct Written {
-  std::string text;
-  Config figures;
-};
-
-Written write(const Model& model, const QuantizeOptions& o,
-              const io::OnnxExportOptions& names, const Dataset& samples) {
-  Written written;
-  if (is_tflite(o.output)) {
-    const io::TfliteReport report =
-        io::export_tflite(model, o.output, tflite_options(o.file, names));
-    add_report(written.figures, report);
-    written.text = to_text(o.output, report);
-    return written;
-  }
-  const io::OnnxExportOptions form = onnx_options(o.file, names);
-  const io::OnnxExportReport file = io::export_onnx(model, o.output, form);
-  written.figures.set("nodes", file.nodes)
-      .set("qdq_pairs", file.qdq_pairs)
-      .set("bytes", file.bytes);
-  written.text = fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n",
-                             o.output, file.nodes, file.qdq_pairs, file.bytes) +
-                 write_engine_files(o.output, form.target, o.engine,
-                                    o.file.from_bytes ? nullptr : &samples,
-                                    o.model.limits());
-  return written;
-}
-
 void quantize(QuantizeOptions o) {
-  constexpr int64_t kUsual = 1024;
-  check_output(o.output);
-  check_method(o.calibration);
-  const bool tflite = is_tflite(o.output);
-  if (!tflite) o.file.layout = o.data.layout;
-  choose_format(o.output, o.file, &o.placement);
-  if (!tflite) (void)onnx_options(o.file, {});
-  choose_policy(o.placement, o.file.target);
-  check_reader(o.placement, o.file.target);
-  check_engine_options(o.engine);
-  warn_of_untrained(o.model);
-  if (o.drop_quantizers) o.model.quantizers = ModelSource::Quantizers::drop;
-  const Model model = read_model(o.model);
-  const DataTarget target = target_of(model, o.model);
-  const io::OpenedData opened = open_data(o.data, target);
-  const std::string preprocess = preprocess_to_keep(opened, o.data, target);
-  const std::string takes = preprocess.empty() ? target.takes : preprocess;
-  (void)as_written(model.clone(), o.file, takes);  // reports errors early
-  check_classes(model, o.model, opened);
-  check_labels(o, opened.train);
-  // A .npy file is used completely.
-  if (o.calibration.samples == 0 && opened.kind != "a .npy file" &&
-      opened.kind != ".npy files") {
-    o.calibration.samples = std::min(kUsual, opened.train.size());
-  }
-  const Dataset all = data_for("quantize", model, opened.train);
-  if (!o.json) print(describe("samples", all, opened, o.data, target));
-  std::string report;
   Config figures(Config::Object{});
-  const Dataset data = calibration_data(all, opened.files, o, figures);
-  const bool few_bits = (!o.placement.bits.empty() && !o.placement.int16()) ||
-                        o.mean_bits > 0 ||
-                        format_of(o.placement) == Format::w4a16;
-  std::optional<Model> like_channels;
-  if (o.equalize) like_channels = equalized(model, "--equalize");
-  const Model& source = like_channels ? *like_channels : model;
-  Model int8 = o.pipeline ? run_pipeline(source, data, o, report, figures)
-                          : placed(source, data, o, report, figures);
-  if (!o.pipeline) report += calibrate(int8, data, o.calibration, few_bits);
+  const QuantizeInputs in = open_inputs(o, figures);
+  const Dataset& data = in.calibration;
+  std::string report;
+  Model int8 = o.pipeline ? run_pipeline(in.model, data, o, report, figures)
+                          : by_recipe(in.model, data, o, report, figures);
   const bool tries = may_equalize(o);
-  if (tries) report += try_equalized(model, int8, data, o, few_bits, figures);
+  if (tries) {
+    report += use_equalized(in.model, int8, data, figures, [&] {
+      return calibrated_equalized(in.model, data,
+                                  {.placement = o.placement,
+                                   .calibration = o.calibration,
+                                   .few_bits = o.few_bits()});
+    });
+  }
   if (!o.json) print(report);
   const EvaluationSamples samples_to_compare =
-      evaluation_samples(model, opened);
-  QuantizationCheck check = check_quantization(model, int8, samples_to_compare);
+      evaluation_samples(in.model, in.opened);
+  QuantizationCheck check =
+      check_quantization(in.model, int8, samples_to_compare);
   if (check.before) {
-    warn_of_class_order("quantize", model, samples_to_compare.samples, opened,
-                        check.before->accuracy);
+    warn_of_class_order("quantize", in.model, samples_to_compare.samples,
+                        in.opened, check.before->accuracy);
   }
   if (!check.problems.empty()) {
-    check.hints = find_hints(model, int8, data,
+    check.hints = find_hints(in.model, int8, data,
                              {.placement = o.placement,
                               .calibration = o.calibration,
-                              .equalized = o.equalize || tries,
-                              .few_bits = few_bits,
+                              .equalized = o.recipe.equalize || tries,
+                              .few_bits = o.few_bits(),
                               .calibrated = !o.pipeline && o.mean_bits == 0});
   }
-  const Model written = as_written(int8.clone(), o.file, takes);
-  io::OnnxExportOptions names = names_of(o.model, written);
-  names.preprocess = preprocess;
-  names.resize = resize_to_keep(opened, o.data, target);
-  if (std::ssize(opened.classes) == model.outputs()[0].shape()[-1]) {
-    names.classes = opened.classes;
-  }
-  const Written file = write(written, o, names, all);
+  const Written file = write_quantized(int8, o, in);
   if (o.json) {
     Config config = to_config(check);
-    add_inputs(config, opened, o.data, target);
+    add_inputs(config, in.opened, o.data, in.target);
     for (const auto& [key, value] : figures.as_object()) config.set(key, value);
     config.set("output", o.output);
     for (const auto& [key, value] : file.figures.as_object()) {
@@ -386,20 +221,29 @@ void add_quantize(CommandLine& program) {
       .add("--mean-bits", o.mean_bits, 4, 8,
            "mean bit width of weights: 8 for sensitive layers, 4 for others")
       .excludes(pipeline);
-  const Option equalize = command.add_flag(
-      "--equalize", o.equalize,
-      "fold batch normalization and equalize channel ranges across layers "
-      "first (default: tried if the output SQNR is below 30 dB, and used if "
-      "that gains 3 dB)");
-  Option(equalize).excludes(pipeline);
-  Option(command.add_flag("--no-equalize", o.no_equalize,
-                          "never equalize channel ranges"))
-      .excludes(pipeline)
-      .excludes(equalize);
+  for (Option& option : add_recipe_switches(command, o.recipe)) {
+    option.excludes(pipeline);
+  }
   command.begin_group("Calibration");
   Option(command.add_flag("--keep-unusual", o.keep_unusual,
                           "also calibrate on unusual samples (see below)"))
       .excludes(pipeline);
+  command.begin_group("Input");
+  command
+      .add("--validation", o.validation,
+           "share of the samples, held out for the quality check (default: the "
+           "data's test part, else the calibration samples)")
+      .type("SHARE")
+      .check([](const std::string& text) {
+        char* end = nullptr;
+        const double share = std::strtod(text.c_str(), &end);
+        const bool fits = *end == '\0' && share > 0 && share < 1;
+        return fits ? "" : "must be a share in (0,1), got " + text;
+      });
+  command
+      .add("--seed", o.seed, 0, int64_t{1} << 31,
+           "seed of --validation and of the samples of post-training methods")
+      .show_default();
   add_accept_option(command, o.accept);
   command.add_flag("--json", o.json, "print JSON");
   add_placement_options(command, o.placement);

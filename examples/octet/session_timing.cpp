@@ -9,6 +9,7 @@
 
 #include <octet/io/json.h>
 #include <octet/runtime/detail/text_table.h>
+#include <octet/runtime/error.h>
 #include <octet/runtime/system.h>
 
 #include "random_samples.h"
@@ -146,6 +147,17 @@ Times times_of(const InferenceSession& session, const Model& model,
   Times times = latency_of(session, x, what.seconds);
   times.steps = profile(session, x);
   return times;
+}
+
+std::optional<double> session_milliseconds(const Model& model,
+                                           const SessionOptions& options) {
+  constexpr double kSeconds = 0.3;
+  try {
+    const InferenceSession session(model, options);
+    return 1e3 * latency_of(session, random_samples(model, 1), kSeconds).median;
+  } catch (const UnsupportedError&) {
+    return {};
+  }
 }
 
 std::string times_text(const InferenceSession& session, const Measurement& what,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,11 @@ struct Times {
 /// Times `session` on random samples with the input shapes of `model`.
 Times times_of(const InferenceSession& session, const Model& model,
                const Measurement& what);
+
+/// Returns the median latency in milliseconds of a session on one random
+/// sample; none for a model that a session does not support.
+std::optional<double> session_milliseconds(const Model& model,
+                                           const SessionOptions& options);
 
 /// Runs `session` 10 times on random samples and writes a Chrome trace of the
 /// steps. Throws: IoError.

@@ -37,9 +37,9 @@ std::string_view method_name(const std::optional<Calibration>& method) {
                    "calibration must be max, percentile, mse or entropy");
 }
 
-NotFoundError unknown(const char* field, const std::string& word,
-                      const std::vector<std::string>& known) {
-  return NotFoundError(
+[[noreturn]] void refuse_unknown(const char* field, const std::string& word,
+                                 const std::vector<std::string>& known) {
+  throw NotFoundError(
       "unknown_name", "recipe",
       fmt::format("unknown {} '{}'{}", field, word, suggest_near(word, known)));
 }
@@ -50,7 +50,7 @@ Enum value_of(const char* field, const std::string& word,
   for (size_t i = 0; i < n; ++i) {
     if (names[i] == word) return static_cast<Enum>(i);
   }
-  throw unknown(field, word, {names.begin(), names.end()});
+  refuse_unknown(field, word, {names.begin(), names.end()});
 }
 
 std::optional<Calibration> calibration_named(const std::string& word) {
@@ -60,7 +60,7 @@ std::optional<Calibration> calibration_named(const std::string& word) {
     if (name == word) return method;
     known.emplace_back(name);
   }
-  throw unknown("calibration", word, known);
+  refuse_unknown("calibration", word, known);
 }
 
 std::string plural(size_t count, const char* thing) {
@@ -70,7 +70,7 @@ std::string plural(size_t count, const char* thing) {
 Model int8_placed(const Model& model, const Recipe& recipe) {
   QuantizeOptions options;
   if (recipe.format != "int8") {
-    throw unknown("format", recipe.format, {"int8"});
+    refuse_unknown("format", recipe.format, {"int8"});
   }
   if (recipe.rounding != WeightRounding::nearest) {
     options.weight.rule = ScaleRule::fixed;

@@ -23,6 +23,7 @@
 #include <octet/io/compare.h>
 #include <octet/io/lint.h>
 #include <octet/layers/model.h>
+#include <octet/quant/optimize.h>
 #include <octet/quant/sensitivity.h>
 #include <octet/runtime/dataset.h>
 #include <octet/runtime/file.h>
@@ -89,6 +90,12 @@ Drawing draw_onnx(const std::filesystem::path& path,
 /// or not in topological order; UnsupportedError for more than 20000 boxes, or
 /// more crossing edges than can be drawn. Hint: to_dot().
 std::string to_svg(const Drawing& drawing);
+
+/// Returns a self-contained SVG chart of a search: score, or output SQNR, of the
+/// complete trials against latency and file size. The trials that no other
+/// trial beats are joined by a line, the selected trial is marked; tooltips
+/// name the recipes.
+std::string to_svg(const quant::Optimized& found);
 
 /// Returns the drawing in Graphviz' DOT language, with colors.
 /// Throws: ValueError as to_svg().
