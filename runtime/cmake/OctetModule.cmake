@@ -34,12 +34,8 @@ endfunction()
 
 # octet_compile_together(TARGET BATCH headers...): compiles up to BATCH sources of
 # the target in one go, with the headers precompiled. Both save compile time.
-# Names in unnamed namespaces must therefore be unique within a target. Release
-# builds, which are rarely repeated, compile more sources at a time.
+# Names in unnamed namespaces must therefore be unique within a target.
 function(octet_compile_together target batch)
-  if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    math(EXPR batch "3 * ${batch}")
-  endif()
   set_target_properties(${target} PROPERTIES
     UNITY_BUILD ${OCTET_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE ${batch})
   target_precompile_headers(${target} PRIVATE ${ARGN})
