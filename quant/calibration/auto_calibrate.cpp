@@ -266,7 +266,7 @@ CalibrationTrial Search::attempt(size_t trial) {
   std::vector<Tensor> outputs;
   result.score = score_of(outputs);
   std::vector<OutputError> errors(model_.outputs().size(),
-                                  OutputError(Decision::none));
+                                  OutputError(DecisionRule::none));
   for (size_t i = 0; i < outputs.size(); ++i) {
     errors[i % errors.size()].add(float_outputs_[i], outputs[i]);
   }

@@ -13,18 +13,18 @@ namespace octet::quant {
 namespace {
 
 // Class labels define the decision of an output without softmax.
-Decision decision_by_labels(const Model& model, size_t index,
+DecisionRule rule_by_labels(const Model& model, size_t index,
                             const std::vector<TensorSpec>& labels) {
-  const Decision known = decision_of(model, index);
+  const DecisionRule known = decision_rule(model, index);
   const Shape shape = model.outputs()[index].shape();
-  if (known != Decision::none || shape.rank() < 2) return known;
+  if (known != DecisionRule::none || shape.rank() < 2) return known;
   const std::string name = output_names(model)[index];
   const bool single = labels.size() == 1 && model.outputs().size() == 1;
   const bool classes = std::ranges::any_of(labels, [&](const TensorSpec& spec) {
     return spec.dtype == DType::i64 && (single || spec.name == name);
   });
-  if (!classes) return Decision::none;
-  return shape[-1] == 1 ? Decision::sign : Decision::largest;
+  if (!classes) return DecisionRule::none;
+  return shape[-1] == 1 ? DecisionRule::sign : DecisionRule::largest;
 }
 
 void check(const OutputComparisonOptions& options) {
@@ -55,8 +55,7 @@ OutputComparison compare_outputs(const Model& reference, const Model& quantized,
   }
   std::vector<OutputError> errors;
   for (size_t i = 0; i < reference.outputs().size(); ++i) {
-    errors.emplace_back(
-        decision_by_labels(reference, i, samples.label_specs()));
+    errors.emplace_back(rule_by_labels(reference, i, samples.label_specs()));
   }
   for (int64_t at = 0; at < samples.size(); at += options.batch_size) {
     const auto inputs =

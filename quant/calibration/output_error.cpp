@@ -27,15 +27,15 @@ size_t largest_of(std::span<const float> row) {
   return static_cast<size_t>(std::ranges::max_element(row) - row.begin());
 }
 
-bool agrees(Decision decision, std::span<const float> exact,
+bool agrees(DecisionRule rule, std::span<const float> exact,
             std::span<const float> rounded) {
-  if (decision == Decision::largest) {
+  if (rule == DecisionRule::largest) {
     if (std::ranges::any_of(rounded, [](float v) { return std::isnan(v); })) {
       return false;
     }
     return exact[largest_of(rounded)] >= exact[largest_of(exact)];
   }
-  const float border = decision == Decision::half ? 0.5f : 0.0f;
+  const float border = rule == DecisionRule::half ? 0.5f : 0.0f;
   if (std::isnan(rounded[0])) return false;
   return (exact[0] > border) == (rounded[0] > border) || exact[0] == border;
 }
@@ -52,11 +52,11 @@ void OutputError::add(const Tensor& exact, const Tensor& rounded) {
     samples_.push_back(
         power_of(x.subspan(n * size, size), y.subspan(n * size, size)));
   }
-  if (decision_ == Decision::none) return;
+  if (rule_ == DecisionRule::none) return;
   const auto width = static_cast<size_t>(exact.shape()[-1]);
   for (size_t at = 0; at < x.size(); at += width) {
     ++rows_;
-    if (!agrees(decision_, x.subspan(at, width), y.subspan(at, width))) {
+    if (!agrees(rule_, x.subspan(at, width), y.subspan(at, width))) {
       ++disagreements_;
     }
   }
@@ -100,18 +100,19 @@ double mean_decibels(std::span<const SignalNoise> outputs) {
   return -10 * std::log10(ratio / static_cast<double>(outputs.size()));
 }
 
-Decision decision_of(const Model& model, size_t index) {
+DecisionRule decision_rule(const Model& model, size_t index) {
   const SymbolicTensor& output = model.outputs()[index];
   const Shape shape = output.shape();
-  if (shape.rank() < 2) return Decision::none;
+  if (shape.rank() < 2) return DecisionRule::none;
   const Layer& layer = float_layer(*output.node->layer);
   const std::string function = layer.facts().activation;
   const int64_t width = shape[-1];
   if (width >= 2 &&
       (function == "softmax" || layer.class_name() == "Softmax")) {
-    return Decision::largest;
+    return DecisionRule::largest;
   }
-  return width == 1 && function == "sigmoid" ? Decision::half : Decision::none;
+  return width == 1 && function == "sigmoid" ? DecisionRule::half
+                                             : DecisionRule::none;
 }
 
 }  // namespace octet::quant

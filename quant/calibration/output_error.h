@@ -13,7 +13,7 @@
 namespace octet::quant {
 
 /// How an output determines the class of a sample or pixel.
-enum class Decision {
+enum class DecisionRule {
   none,     ///< regression
   largest,  ///< index of the largest value along the last axis
   half,     ///< a single probability, above or below 0.5
@@ -23,7 +23,7 @@ enum class Decision {
 /// Accumulates the error of an output over samples.
 class OutputError {
  public:
-  explicit OutputError(Decision decision) : decision_(decision) {}
+  explicit OutputError(DecisionRule rule) : rule_(rule) {}
 
   /// Shapes: equal, [n,...].
   void add(const Tensor& exact, const Tensor& rounded);
@@ -40,7 +40,7 @@ class OutputError {
   int64_t disagreements() const { return disagreements_; }
 
  private:
-  Decision decision_;
+  DecisionRule rule_;
   std::vector<SignalNoise> samples_;
   int64_t rows_ = 0;
   int64_t disagreements_ = 0;
@@ -52,6 +52,6 @@ double mean_decibels(std::span<const SignalNoise> outputs);
 
 /// Returns the decision of output `index` of a float model, from its softmax or
 /// sigmoid.
-Decision decision_of(const Model& model, size_t index);
+DecisionRule decision_rule(const Model& model, size_t index);
 
 }  // namespace octet::quant
