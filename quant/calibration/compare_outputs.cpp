@@ -12,7 +12,7 @@
 namespace octet::quant {
 namespace {
 
-// Class labels define the decision of an output without softmax.
+// Class labels define the rule for an output without softmax or sigmoid.
 DecisionRule rule_by_labels(const Model& model, size_t index,
                             const std::vector<TensorSpec>& labels) {
   const DecisionRule known = decision_rule(model, index);

@@ -12,7 +12,7 @@
 
 namespace octet::quant {
 
-/// How an output determines the class of a sample or pixel.
+/// Rule that determines the class of a sample or pixel from an output.
 enum class DecisionRule {
   none,     ///< regression
   largest,  ///< index of the largest value along the last axis
@@ -50,7 +50,7 @@ class OutputError {
 /// ratio, so that outputs count equally regardless of magnitude.
 double mean_decibels(std::span<const SignalNoise> outputs);
 
-/// Returns the decision of output `index` of a float model, from its softmax or
+/// Returns the rule for output `index` of a float model, from its softmax or
 /// sigmoid.
 DecisionRule decision_rule(const Model& model, size_t index);
 

@@ -171,13 +171,14 @@ LearnedScale Quantizer::learned_scale(int64_t values) const {
             .slope = ScaleSlope::none};
   }
   const double n = static_cast<double>(std::max<int64_t>(values, 1));
-  // With a zero point, the longer side counts.
-  const double codes =
+  // The whole range if the offset is learned; with a fixed zero point, its
+  // longer side.
+  const double levels =
       config_.rule == ScaleRule::learned_affine ? config_.high() - config_.low()
       : config_.zero_point == 0                 ? config_.high()
                                 : std::max(config_.high(), -config_.low());
   return {.scale = scale_,
-          .gradient_factor = static_cast<float>(rate / std::sqrt(n * codes)),
+          .gradient_factor = static_cast<float>(rate / std::sqrt(n * levels)),
           .offset = offset_};
 }
 

@@ -122,7 +122,7 @@ void Quantizer::move_zero_point() const {
   const int last = (1 << config_.bits) - 1;
   if (std::isnan(zero)) return;
   const int moved = static_cast<int>(std::clamp(zero, 0.0, last + 0.0));
-  // No write where nothing changes: other threads may read.
+  // Writes only if the value changes: other threads may read it.
   if (moved != config_.zero_point) config_.zero_point = moved;
 }
 

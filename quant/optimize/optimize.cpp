@@ -1,4 +1,4 @@
-// The search: steps from cheap to expensive.
+// The search for a recipe: steps from cheap to expensive.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -94,10 +94,10 @@ class RecipeSearch {
         calibration_(calibration),
         validation_(validation),
         options_(options),
-        known_(options.state) {
+        earlier_(options.state) {
     if (!options_.latency) options_.latency = session_latency;
-    state_.sensitive = known_.sensitive;
-    state_.float_latency = known_.float_latency;
+    state_.sensitive = earlier_.sensitive;
+    state_.float_latency = earlier_.float_latency;
   }
 
   Optimized run() {
@@ -148,7 +148,7 @@ class RecipeSearch {
 
   void search() {
     const std::string& preferred = options_.formats[0];
-    if (calibrations(preferred)) return;
+    if (try_calibrations(preferred)) return;
     const bool costly =
         best_ && misses_cost(state_.trials[*best_], options_.goal);
     if (costly) {
@@ -156,7 +156,7 @@ class RecipeSearch {
           "{} misses the latency or size in its fastest form: no method that "
           "keeps the format was tried",
           preferred);
-    } else if (best_ && (stages() || float_layers())) {
+    } else if (best_ && (try_methods() || try_float_layers())) {
       return;
     }
     for (size_t i = 1; i < options_.formats.size(); ++i) {
@@ -166,12 +166,13 @@ class RecipeSearch {
     for (const FineTuning tuning : options_.fine_tuning) {
       Recipe recipe = best_recipe();
       recipe.fine_tuning = tuning;
-      recipe.rounding = WeightRounding::nearest;  // training moves weights
+      recipe.rounding = WeightRounding::nearest;  // training changes weights
       if (attempt(recipe)) return;
     }
   }
 
-  bool calibrations(const std::string& format) {
+  // Steps of the search. Each returns whether the search ends.
+  bool try_calibrations(const std::string& format) {
     std::vector<Recipe> recipes;
     const std::optional<Calibration> methods[] = {
         std::nullopt, Calibration::mse, Calibration::percentile,
@@ -181,13 +182,13 @@ class RecipeSearch {
       recipes.push_back(
           {.format = format, .equalize = true, .calibration = method});
     }
-    for (const Recipe& recipe : halved(std::move(recipes))) {
+    for (const Recipe& recipe : select_by_halving(std::move(recipes))) {
       if (attempt(recipe)) return true;
     }
     return false;
   }
 
-  bool stages() {
+  bool try_methods() {
     const Recipe base = best_recipe();
     const auto with = [&](WeightRounding rounding, bool biases) {
       Recipe recipe = base;
@@ -197,7 +198,7 @@ class RecipeSearch {
     };
     using enum WeightRounding;
     std::vector<Recipe> recipes = {with(nearest, true)};
-    // Rounding selects among integers.
+    // Rounding methods support integer formats only.
     const bool integers = std::ranges::all_of(
         weight_quantizers(model_of_best()), [](const auto& placed) {
           return placed.quantizer->config().format == NumberFormat::integer;
@@ -212,7 +213,7 @@ class RecipeSearch {
         recipes, [&](const Recipe& recipe) { return attempt(recipe); });
   }
 
-  bool float_layers() {
+  bool try_float_layers() {
     const Recipe base = best_recipe();
     const std::vector<std::string> layers = sensitive_layers();
     for (size_t count = 1; 2 * count <= layers.size(); count *= 2) {
@@ -232,14 +233,14 @@ class RecipeSearch {
       for (const LayerSensitivity& layer : found.by_sqnr()) {
         state_.sensitive.push_back(layer.layer);
       }
-      changed();
+      report_state();
     }
     return state_.sensitive;
   }
 
-  /// Returns the recipes with the highest output SQNR on small parts of the
-  /// data, best first.
-  std::vector<Recipe> halved(std::vector<Recipe> recipes) {
+  /// Successive halving: returns the recipes with the highest output SQNR on
+  /// subsets of the samples, best first.
+  std::vector<Recipe> select_by_halving(std::vector<Recipe> recipes) {
     constexpr size_t kKept = 2;
     for (const int64_t samples : {64, 256}) {
       if (samples * 2 > validation_.size() || recipes.size() <= kKept) break;
@@ -356,7 +357,7 @@ class RecipeSearch {
   }
 
   const OptimizeTrial* find(const Recipe& recipe, int64_t samples) const {
-    for (const OptimizeTrial& trial : known_.trials) {
+    for (const OptimizeTrial& trial : earlier_.trials) {
       if (trial.recipe == recipe && trial.samples == samples) return &trial;
     }
     return nullptr;
@@ -364,18 +365,19 @@ class RecipeSearch {
 
   void add(OptimizeTrial trial) {
     state_.trials.push_back(std::move(trial));
-    changed();
+    report_state();
   }
 
-  /// Reports the state, with the trials of an earlier run that are still ahead.
-  void changed() {
+  /// Reports the state, with the trials of the earlier run that this run has
+  /// not reached.
+  void report_state() {
     if (!options_.on_change) return;
     OptimizeState state = state_;
-    std::erase_if(known_.trials, [&](const OptimizeTrial& trial) {
+    std::erase_if(earlier_.trials, [&](const OptimizeTrial& trial) {
       return std::ranges::find(state_.trials, trial) != state_.trials.end();
     });
-    state.trials.insert(state.trials.begin(), known_.trials.begin(),
-                        known_.trials.end());
+    state.trials.insert(state.trials.begin(), earlier_.trials.begin(),
+                        earlier_.trials.end());
     options_.on_change(state);
   }
 
@@ -392,7 +394,7 @@ class RecipeSearch {
   const Dataset& calibration_;
   const Dataset& validation_;
   OptimizeOptions options_;
-  OptimizeState known_, state_;
+  OptimizeState earlier_, state_;
   std::string score_name_;
   std::optional<double> float_score_;
   std::optional<size_t> best_;

@@ -1,4 +1,4 @@
-// Recipes: text, values, and their steps.
+// Recipes: conversion to text and Config, and their application.
 #include <algorithm>
 #include <array>
 #include <utility>

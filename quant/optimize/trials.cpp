@@ -20,7 +20,7 @@
 namespace octet::quant {
 namespace {
 
-constexpr double kExact = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Config number_or_null(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Config(*value) : Config();
@@ -52,8 +52,8 @@ OptimizeTrial trial_from_config(const Config& config) {
   t.complete = config.at("complete").as_bool();
   t.score = number_in(config, "score");
   t.drop = number_in(config, "drop");
-  // JSON has no infinity, the SQNR of exact outputs.
-  t.sqnr = number_in(config, "sqnr_db").value_or(kExact);
+  // The SQNR of exact outputs is infinite, which JSON does not represent.
+  t.sqnr = number_in(config, "sqnr_db").value_or(kInfinity);
   t.latency = number_in(config, "latency_ms");
   if (!config.at("bytes").is_null()) t.bytes = config.at("bytes").as_int();
   t.seconds = config.at("seconds").as_number();
@@ -76,8 +76,9 @@ std::string latency_text(const std::optional<double>& latency) {
 /// Returns whether `a` is nowhere worse than `b` and somewhere better.
 bool dominates(const OptimizeTrial& a, const OptimizeTrial& b) {
   const auto costs = [](const OptimizeTrial& t) {
-    return std::array{t.score ? -*t.score : -t.sqnr, t.latency.value_or(kExact),
-                      t.bytes ? static_cast<double>(*t.bytes) : kExact};
+    return std::array{t.score ? -*t.score : -t.sqnr,
+                      t.latency.value_or(kInfinity),
+                      t.bytes ? static_cast<double>(*t.bytes) : kInfinity};
   };
   const auto x = costs(a), y = costs(b);
   bool better = false;
@@ -134,7 +135,7 @@ bool is_closer(const OptimizeTrial& a, const OptimizeTrial& b,
     const bool cheap = valid && !misses_cost(t, goal);
     return std::tuple(valid, cheap && has_quality(t, goal), cheap,
                       -t.drop.value_or(0),
-                      std::isnan(t.sqnr) ? -kExact : t.sqnr);
+                      std::isnan(t.sqnr) ? -kInfinity : t.sqnr);
   };
   return rank(a) > rank(b);
 }

@@ -14,9 +14,9 @@ bool misses_cost(const OptimizeTrial& trial, const OptimizeGoal& goal);
 /// Returns whether the outputs of a trial are as good as the goal requires.
 bool has_quality(const OptimizeTrial& trial, const OptimizeGoal& goal);
 
-/// Returns whether `a` is closer to the goal than `b`: first by whether each
-/// ran on all samples, meets the goal, meets the cost, then by drop, then by
-/// output SQNR.
+/// Returns whether `a` is closer to the goal than `b`. Compares, in this order:
+/// completeness on all samples, the whole goal, latency and size, the drop of
+/// the score, the output SQNR.
 bool is_closer(const OptimizeTrial& a, const OptimizeTrial& b,
                const OptimizeGoal& goal);
 

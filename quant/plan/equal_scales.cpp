@@ -28,8 +28,9 @@ bool is_nearest(const GraphNode& node) {
   return false;
 }
 
-// Padding by a value that the range of the input need not contain. Values near
-// the lowest float, before maximum pools, become the lowest quantized value.
+// Returns whether a node pads with a value that may be outside the range of its
+// input. Values near the lowest float, before maximum pools, become the lowest
+// quantized value.
 bool extends_range(const GraphNode& node) {
   if (!GraphIndex::is(node, "Pad")) return false;
   const Config config = float_layer(*node.layer).config();

@@ -1,4 +1,4 @@
-// Recipes of quantization, and the search for the cheapest recipe that meets a
+// Quantization recipes, and the search for the cheapest recipe that meets a
 // goal.
 //
 //   const Optimized found = optimize(
@@ -44,9 +44,9 @@ enum class FineTuning {
 /// "none", "teacher", "labels".
 std::string_view to_string(FineTuning tuning);
 
-/// A way to quantize a float model, as data.
+/// Settings of all steps that quantize a float model.
 struct Recipe {
-  std::string format = "int8";  ///< number format, known by `place`
+  std::string format = "int8";  ///< number format; see RecipeOptions::place
   bool equalize = false;        ///< equalize channel ranges (equalize())
   /// Calibration method; none: auto_calibrate() selects it.
   std::optional<Calibration> calibration = {};
@@ -61,11 +61,11 @@ struct Recipe {
   /// Returns whether batch normalization is folded first, which equalization,
   /// rounding and bias correction require.
   bool folds() const;
-  /// "mse, equalization, AdaRound, 2 float layers".
+  /// Returns a summary: "mse, equalization, AdaRound, 2 float layers".
   std::string to_string() const;
 };
 
-/// Return a recipe as a tree of values, and the recipe of such a tree.
+/// Convert a recipe to a Config and back.
 /// Throws: ValueError, NotFoundError for a missing or unknown value.
 Config to_config(const Recipe& recipe);
 Recipe recipe_from_config(const Config& config);
@@ -73,9 +73,9 @@ Recipe recipe_from_config(const Config& config);
 /// Options of quantize_with().
 /// Fields in order: place, weights, methods, check_samples
 struct RecipeOptions {
-  /// Returns the model with Q/DQ, uncalibrated, without Q/DQ at
-  /// Recipe::float_layers; with fixed weight scales if the recipe rounds
-  /// weights. Default: quantize_model() with INT8.
+  /// Returns the model with uncalibrated Q/DQ in the recipe's number format,
+  /// except at Recipe::float_layers; with fixed weight scales if the recipe
+  /// rounds weights. Default: quantize_model(), for "int8" only.
   std::function<Model(const Model&, const Recipe&)> place = {};
   /// As CalibrationOptions::weights. Default: least error below 8 bits.
   std::optional<WeightRange> weights = {};
@@ -91,15 +91,16 @@ struct RecipeModel {
   std::optional<AutoCalibration> calibration = {};
 };
 
-/// Calibrates a model by the method of a recipe. Models without quantized
-/// activations get weight scales.
+/// Calibrates a model by the method of a recipe; only weight scales if no
+/// activation is quantized. Returns the result of auto_calibrate(), if it
+/// selected the method.
 /// Throws: as auto_calibrate() and calibrate().
 std::optional<AutoCalibration> calibrate_with(
     Model& model, const Dataset& data, const Recipe& recipe,
     const RecipeOptions& options = {});
 
-/// Quantizes a float model by all steps of a recipe but fine-tuning: folding,
-/// equalization, placement, calibration, rounding, bias correction.
+/// Quantizes a float model by all steps of a recipe except fine-tuning:
+/// folding, equalization, placement, calibration, rounding, bias correction.
 /// Throws: as the functions of these steps; ValueError for live weight scales
 /// of `place` in a recipe that rounds weights.
 RecipeModel quantize_with(const Model& model, const Dataset& data,
@@ -109,10 +110,10 @@ RecipeModel quantize_with(const Model& model, const Dataset& data,
 /// Requirements of optimize().
 struct OptimizeGoal {
   /// Largest drop of the score below the float model's, [0, 1). Without labels
-  /// and score, for class outputs: largest share of samples whose class
-  /// differs, which bounds the drop of accuracy.
+  /// and OptimizeOptions::score, for class outputs: largest share of samples
+  /// whose class differs from the float model's, an upper bound of the drop.
   double accuracy_drop = 0.005;
-  /// Least output SQNR in dB, for models without score and classes; finite.
+  /// Lowest output SQNR in dB, for models without score and classes; finite.
   double min_sqnr = 30;
   /// Largest latency of one sample in milliseconds, > 0.
   std::optional<double> latency = {};
@@ -137,14 +138,14 @@ struct OptimizeTrial {
   bool operator==(const OptimizeTrial&) const = default;
 };
 
-/// Results that an interrupted search continues from.
+/// Results of an interrupted search, from which optimize() continues.
 struct OptimizeState {
   std::vector<OptimizeTrial> trials = {};    ///< in order
   std::vector<std::string> sensitive = {};   ///< layers, most sensitive first
   std::optional<double> float_latency = {};  ///< in milliseconds
 };
 
-/// Return the state as a tree of values, and the state of such a tree.
+/// Convert a state to a Config and back.
 /// Throws: ValueError, NotFoundError for a missing or unknown value.
 Config to_config(const OptimizeState& state);
 OptimizeState optimize_state_from_config(const Config& config);
@@ -154,8 +155,8 @@ OptimizeState optimize_state_from_config(const Config& config);
 /// fine_tuning, seconds, state, on_change
 struct OptimizeOptions {
   OptimizeGoal goal = {};  ///< the search ends with the first recipe meeting it
-  /// Number formats of the target, the preferred format first; each known by
-  /// `recipe.place`.
+  /// Number formats of the target, the preferred format first; each supported
+  /// by `recipe.place`.
   std::vector<std::string> formats = {"int8"};
   /// Placement and effort of all recipes.
   RecipeOptions recipe = {};
@@ -200,7 +201,7 @@ struct Optimized {
   std::vector<size_t> pareto() const;
   /// Describes how the selected trial misses the goal; empty if it is met.
   std::string shortfall() const;
-  /// Returns whether the goal is met; then the trials as a table.
+  /// Returns whether the goal is met, and the trials as a table.
   std::string to_string() const;
 };
 
@@ -216,11 +217,11 @@ struct Optimized {
 /// Steps 2, 3 and 5 start from the best trial so far. Step 1 ranks candidates
 /// by output SQNR on 64, then 256 samples and drops half of them each time. If
 /// the preferred format misses the latency or size, steps 2, 3 and 5 are
-/// skipped for it, as none of them helps. A recipe that fails is a trial with
-/// an error. Without a recipe that meets the goal, `met` is false and the model
-/// is that with the smallest miss. Equal data, options and times per trial give
-/// an equal result; trials in `state` are not repeated. `calibration` should
-/// have no samples of `validation`, and both no unusual samples.
+/// skipped for it, as none of them reduces either. A recipe that fails is a
+/// trial with an error. If no recipe meets the goal, `met` is false and `model`
+/// is that of the closest trial. Equal data, options and times per trial give
+/// an equal result; trials in `state` are not repeated. `calibration` and
+/// `validation` should share no samples and contain no unusual samples.
 /// Throws: ValueError for a goal or options out of range or no samples; the
 /// error of the first trial if all fail.
 Optimized optimize(const Model& model, const Dataset& calibration,

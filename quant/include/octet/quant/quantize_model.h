@@ -74,8 +74,9 @@ struct ToolkitPolicy {
 
 /// Options of Policy::tflite.
 struct TflitePolicy {
-  /// Weights of Dense layers have a scale per output channel. False: a scale
-  /// per tensor, for runtimes whose FULLY_CONNECTED takes the first scale only.
+  /// Whether weights of Dense layers have a scale per output channel. False: a
+  /// scale per tensor, for runtimes whose FULLY_CONNECTED applies the first
+  /// scale to all channels.
   bool per_channel_dense = true;
 };
 

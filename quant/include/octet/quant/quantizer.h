@@ -157,9 +157,9 @@ enum class ScaleRule {
   /// Model::regularization_loss().
   /// Source: Choi et al., arXiv 1805.06085, section 3.
   learned_clip,
-  /// asymmetric activations: LSQ+, learns the range's lowest value, the offset,
-  /// beside the scale, as `learned`. The zero point is round(-offset / scale),
-  /// within the quantized values.
+  /// asymmetric activations: LSQ+, learns the scale as `learned`, and the
+  /// offset, the lowest value of the range. The zero point is
+  /// round(-offset / scale), clamped to the quantized values.
   /// Source: Bhalgat et al., arXiv 2004.09576.
   learned_affine,
 };
