@@ -8,7 +8,7 @@
 namespace octet::io {
 namespace {
 
-// Entries are moved by half the error of interpolation between them.
+// Shifts each entry by half the interpolation error in the middle of its step.
 template <class Float, class Function>
 Int16Table table_of(Float input_scale, Float zero, const Function& function) {
   static constexpr Float kLow = -32768;

@@ -28,7 +28,7 @@ const SoftmaxTables& softmax_tables64();
 /// interpolation.
 const std::array<uint16_t, 256>& sigmoid_table();
 
-/// Interpolates linearly.
+/// Returns the function of x, interpolated linearly.
 inline int16_t looked_up(int16_t x, const Int16Table& table) {
   const auto index = static_cast<size_t>(256 + (x >> 7));
   const int32_t slope = table[index + 1] - table[index];
@@ -41,16 +41,16 @@ struct SigmoidInput {
   int32_t multiplier = 0;
   int shift = 0;
 };
-/// `largest_shift`: of scales 2^-12 * 2^shift that are exact; 0 for the
-/// sigmoid, 1 for tanh.
+/// Scales 2^(shift - 12) with shift in [0, largest_shift] are converted
+/// exactly. `largest_shift` is 0 for the sigmoid and 1 for tanh.
 SigmoidInput sigmoid_input(float scale, int largest_shift);
 
-/// Return the outputs of scale 1 / 32768.
+/// Return the function of a quantized input, with output scale 1 / 32768.
 int16_t sigmoid16(int16_t x, const SigmoidInput& input);
 int16_t tanh16(int16_t x, const SigmoidInput& input);
 
-/// A row of softmax: outputs of scale 1 / 32768. `factor` converts differences
-/// of inputs to steps of 10 / 65535.
+/// Computes a row of softmax with output scale 1 / 32768. `factor` converts
+/// differences of inputs to steps of 10 / 65535. x and y may be equal.
 void softmax16(const int16_t* x, int16_t* y, int64_t count,
                const FixedFactor& factor, const SoftmaxTables& tables);
 

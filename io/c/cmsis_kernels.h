@@ -60,7 +60,7 @@ static int @_cmsis_depthwise(const @_cmsis_linear* p, const int8_t* x, int8_t* y
 }
 )";
 
-// With Helium, the functions add sums of weights, which the caller provides.
+// With Helium, the functions read sums of weights from the scratch memory.
 inline constexpr std::string_view kCmsisDense = R"(
 /* Returns 0 if CMSIS-NN reports an error. */
 static int @_cmsis_dense(const @_cmsis_linear* p, const int8_t* x, int8_t* y,

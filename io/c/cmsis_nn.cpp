@@ -30,8 +30,9 @@ std::string dims(int64_t n, int64_t h, int64_t w, int64_t c) {
 }
 std::string dims(const PortableBuffer& b) { return dims(1, b.h, b.w, b.c); }
 
-// Sizes of arm_convolve_*_get_buffer_size and the like, for the core that needs
-// the most. Generated code compares them with those of the library.
+// Returns the bytes that CMSIS-NN's *_get_buffer_size functions request for a
+// step, the largest number of all cores. Generated code compares it with the
+// library's.
 int64_t scratch_of(const PortableProgram& program, const PortableLinear& s) {
   const PortableBuffer& x = at(program.buffers, s.x);
   const int64_t out = at(program.buffers, s.epilogue.outputs[0].y).c;
@@ -134,7 +135,7 @@ int64_t cmsis_scratch(const PortableProgram& program) {
   return (most + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
 }
 
-// Adds a call that returns whether it succeeds.
+// Adds a call that returns 0 on failure.
 void SourceWriter::add_checked_call(const std::string& call) {
   steps_ +=
       fmt::format("  if ({} == 0) {{\n    return {}_ERROR_KERNEL;\n  }}\n",
@@ -149,8 +150,8 @@ bool SourceWriter::write_cmsis(const PortableLinear& given) {
   const PortableBuffer& y = buffer(s.epilogue.outputs[0].y);
   const bool depthwise = is_depthwise(net_.program, s);
   const bool dense = is_vector_product(net_.program, s);
-  // With Helium, CMSIS-NN's depthwise kernel moves the pointer to the bias of
-  // more than 124 channels before it compares it with null.
+  // With Helium and more than 124 channels, CMSIS-NN's depthwise kernel
+  // advances the bias pointer before it compares it with null.
   if (depthwise && f.bias.empty()) f.bias.assign(static_cast<size_t>(y.c), 0);
   std::vector<int> multipliers, shifts;
   for (size_t k = 0; k < static_cast<size_t>(y.c); ++k) {
@@ -164,9 +165,9 @@ bool SourceWriter::write_cmsis(const PortableLinear& given) {
   const std::string bias =
       f.bias.empty() ? "NULL"
                      : add_integers("int32_t", ident_ + "_bias", f.bias, 4);
-  const std::string of_multipliers =
+  const std::string multipliers_name =
       add_integers("int32_t", ident_ + "_multipliers", multipliers, 4);
-  const std::string of_shifts =
+  const std::string shifts_name =
       add_integers("int32_t", ident_ + "_shifts", shifts, 4);
   const std::string filter = dense ? dims(x.c, 1, 1, y.c)
                              : depthwise
@@ -179,7 +180,7 @@ bool SourceWriter::write_cmsis(const PortableLinear& given) {
       "{}}}, {}, {}, {}, {}, {}}};\n",
       p_, name, dims(x), filter, dims(y), tile(s.strides), tile(s.top, s.left),
       tile(s.dilation), -stored_zero(*x.quant), f.zero, f.low, f.high,
-      y.c / s.groups, weights, bias, of_multipliers, of_shifts);
+      y.c / s.groups, weights, bias, multipliers_name, shifts_name);
   flash_ += 112;
   use(dense       ? Kernel::cmsis_dense
       : depthwise ? Kernel::cmsis_depthwise

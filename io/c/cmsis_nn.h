@@ -11,13 +11,15 @@ bool cmsis_computes(const PortableProgram& program, const PortableEvaluate& s);
 bool cmsis_computes(const PortableProgram& program, const PortablePool& s);
 bool cmsis_computes(const PortableProgram& program, const PortableSoftmax& s);
 
-/// A dense layer without spatial axes.
+/// Returns whether a step is a dense layer without spatial axes.
 bool is_vector_product(const PortableProgram& program, const PortableLinear& s);
 
-/// Separates residual sums from linear steps: CMSIS-NN has a function for each.
+/// Splits each linear step that adds a residual into two steps, since CMSIS-NN
+/// has separate functions for them.
 void split_sums(PortableProgram& program);
 
-/// Returns the bytes of working memory that the functions need on any core.
+/// Returns the bytes of working memory that suffice for the functions on all
+/// cores.
 int64_t cmsis_scratch(const PortableProgram& program);
 
 }  // namespace octet::io::c

@@ -11,7 +11,7 @@
 namespace octet::io::c {
 namespace {
 
-// Range of stored values: that of an output, and of clipping in floats.
+// Range of stored values: an output's, limited by clipping of floats.
 struct StoredRange {
   int zero, low, high;
 };
@@ -138,7 +138,7 @@ class Obstacles {
     return *std::ranges::max_element(sums);
   }
 
-  // `x`: the value, if it is INT8 before the epilogue.
+  // `x`: the input of the epilogue if it is INT8, else null.
   std::string epilogue_obstacle(const PortableEpilogue& e,
                                 const PortableBuffer* x) const {
     if (e.function) return "leaky ReLU of a float value";
@@ -180,7 +180,7 @@ std::vector<int64_t> integer_bias(const PortableLinear& step) {
   for (size_t k = 0; k < e.b.size(); ++k) {
     const double factor = e.a.empty() ? 1 : std::abs(double{e.a[k]});
     const double units = double{e.b[k]} / (double{step.rescale[k]} * factor);
-    // A factor of 0 leaves the bias alone, which has no unit.
+    // With a factor of 0, sums vanish and the bias has no unit.
     constexpr double kMost = 0x1p40;
     bias.push_back(
         static_cast<int64_t>(std::round(std::clamp(units, -kMost, kMost))));
@@ -220,7 +220,8 @@ FixedEpilogue fixed_epilogue_of(const PortableProgram& program,
   const PortableQuant& of_y = *at(program.buffers, output.y).quant;
   const PortableQuant& of_x = *at(program.buffers, x).quant;
   f.adds = e.other >= 0;
-  // Of the value that is added: the sums' own, or that of an INT8 operand.
+  // Quantization of the first operand of a sum: a linear step's result, or an
+  // INT8 value.
   const PortableQuant& own = !f.adds             ? of_y
                              : linear != nullptr ? *e.quant2
                                                  : of_x;

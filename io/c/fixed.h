@@ -44,8 +44,8 @@ FixedEpilogue fixed_epilogue_of(const PortableProgram& program,
                                 const PortableEpilogue& e, int x,
                                 const PortableLinear* linear);
 
-/// Parameters of softmax: factor of differences of inputs, and for int8 the
-/// least difference with an effect.
+/// Parameters of softmax: factor of the differences of inputs, and for int8 the
+/// lowest difference with an effect.
 struct FixedSoftmax {
   FixedFactor factor;
   int32_t least = 0;
@@ -57,8 +57,8 @@ FixedSoftmax fixed_softmax(const PortableBuffer& x);
 std::vector<Tensor> run_fixed(const PortableProgram& program,
                               std::span<const Tensor> inputs);
 
-/// Replaces int8 weights that are multiplied as floats by quantized values if
-/// the input is quantized, too.
+/// Replaces weights that a step multiplies as floats by their quantized values,
+/// if they have INT8 scales and the step's input is quantized.
 void use_int8_weights(PortableProgram& program);
 
 /// Returns why steps of a simplified program have no fixed form: "'head': its

@@ -26,7 +26,7 @@ std::string replaced(std::string_view text, const Words& words) {
   return result;
 }
 
-// Words of kernels of quantized values.
+// Replacements in the text of kernels of quantized values.
 Words integer_words(const CForm& form) {
   if (form.wide) {
     return {{"TYPE", "s16"},   {"INTEGER", "int16_t"}, {"SUM", "int64_t"},

@@ -20,7 +20,7 @@ enum class Kernel {
   finish,       ///< bias, factors and epilogue of sums
   convolution,  ///< parameters
   pool,         ///< parameters
-  conv_s8,      ///< convolution of int8 values, or int16
+  conv_s8,      ///< convolution of int8 or int16 values
   depthwise_s8,
   conv_f32,
   depthwise_f32,

@@ -177,8 +177,8 @@ typedef struct {
 } @_conv;
 )";
 
-// FINISH is replaced. The taps of a row are contiguous unless channels are in
-// groups, part of a concatenation or dilated.
+// FINISH stands for the stores of the sums. The taps of a row are contiguous
+// unless channels are in groups, part of a concatenation or dilated.
 inline constexpr std::string_view kConvS8 = R"(
 static void @_conv_TYPE(const @_conv* p, const @_data* d) {
   const @_buffer* b = p->x;
@@ -226,7 +226,8 @@ static void @_conv_TYPE(const @_conv* p, const @_data* d) {
 }
 )";
 
-// FINISH is replaced. Eight channels share the bounds of a tap.
+// FINISH stands for the stores of the sums. Eight channels share the bounds of
+// a tap.
 inline constexpr std::string_view kDepthwiseS8 = R"(
 static void @_depthwise_TYPE(const @_conv* p, const @_data* d) {
   const @_buffer* b = p->x;

@@ -77,8 +77,9 @@ class StepMerger {
     }
   }
 
-  // Stores the sums of a linear step quantized if all consumers quantize them
-  // alike before they add: several, or one whose other operand comes later.
+  // Stores the result of a linear step quantized if all consumers quantize it
+  // in the same way and then add to it. This remains for results with several
+  // consumers, or with a consumer whose other operand is computed later.
   void quantize_sums(PortableStep& step) {
     auto* linear = std::get_if<PortableLinear>(&step.what);
     if (linear == nullptr || !stores_only(linear->epilogue)) return;

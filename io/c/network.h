@@ -110,8 +110,8 @@ void simplify(PortableProgram& program);
 /// Merges steps that quantize sums into the steps that compute them.
 void merge_steps(PortableProgram& program);
 
-/// Checks that sizes and offsets are 32-bit integers, and sources of repeated
-/// pixels 16-bit.
+/// Checks that sizes and offsets fit in 32-bit integers, and the height and
+/// width of enlarged values in 16-bit integers.
 /// Throws: UnsupportedError with the largest size.
 void check_sizes(const CNetwork& net);
 

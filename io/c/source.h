@@ -25,7 +25,7 @@ struct CNames {
   std::vector<Port> inputs, outputs;
 };
 
-/// Arithmetic of the generated code.
+/// Arithmetic and kernels of the generated code.
 struct CForm {
   bool fixed = false;  ///< integers between sums and outputs
   bool wide = false;   ///< int16 activations; with `fixed`

@@ -62,7 +62,7 @@ class SourceWriter {
     return add_array(type, name, numbers, element);
   }
 
-  // Name of a table, which calls share.
+  // Returns the name of a table. Equal names share the table.
   std::string int16_table(const std::string& name,
                           std::span<const int16_t> values) {
     std::string& known = descriptors_[name];
@@ -147,8 +147,8 @@ class SourceWriter {
 
   void use(Kernel kernel) { kernels_.insert(kernel); }
 
-  // Writes a step as a call of CMSIS-NN, if its kernels are selected and have
-  // the step's function.
+  // Writes a step as a call of CMSIS-NN, if it is selected and has a function
+  // for the step. Returns whether it did.
   template <class Step>
   bool write_as_call(const Step& s) {
     return form_.kernels == CKernels::cmsis_nn && write_cmsis(s);

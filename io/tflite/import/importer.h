@@ -54,8 +54,8 @@ class Importer {
   SymbolicTensor add(std::string_view class_name, const Config& config,
                      const std::vector<SymbolicTensor>& inputs, int32_t tensor,
                      const std::vector<Tensor>& weights = {});
-  /// Records padding by the least value, which the maximum pools that consume
-  /// the tensor apply; and returns it.
+  /// Record and return padding by the lowest value, which the maximum pools
+  /// that consume the tensor apply.
   void set_pads(int32_t tensor, const Pads& pads) { pads_[tensor] = pads; }
   Pads pads(int32_t tensor) const;
   /// Records the file's weight of a layer, for its quantizer. `scales` are in

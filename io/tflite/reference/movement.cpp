@@ -136,7 +136,7 @@ Tensor run_pad(const Node& node) {
     sizes.push_back(pads[i] + s[axis] + pads[i + 1]);
   }
   // PAD fills with zero, PADV2 with input 2.
-  // Little-endian: the first bytes of a value of any width.
+  // The first bytes of a little-endian integer are its value in any width.
   const int32_t zero = node.quant(0).zero_point;
   const float float_zero = 0;
   const char* fill =
@@ -198,11 +198,11 @@ Tensor run_strided_slice(const Node& node) {
     const int64_t to = (o.end_mask & bit) == 0 ? place(end[i])
                        : back                  ? low
                                                : high;
-    const int64_t way = back ? from - to : to - from;
+    const int64_t extent = back ? from - to : to - from;
     const int64_t each = std::abs(int64_t{step[i]});
     first.push_back(from);
     sizes.push_back(shrinks ? 1
-                            : std::max<int64_t>((way + each - 1) / each, 0));
+                            : std::max<int64_t>((extent + each - 1) / each, 0));
     if (!shrinks) kept.push_back(sizes.back());
   }
   const Shape full = shape_of(sizes);

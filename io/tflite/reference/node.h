@@ -32,8 +32,8 @@ struct Node {
   std::vector<const schema::TensorT*> infos;  ///< of the inputs, null: omitted
   const schema::TensorT& output;
   size_t output_index = 0;  ///< of the operator's outputs
-  TfliteRounding rounding;  ///< once or twice
-  TfliteRounding runtime;   ///< as requested
+  TfliteRounding rounding;  ///< of this operator: once or twice
+  TfliteRounding runtime;   ///< as requested by the caller
 
   const Tensor& input(size_t i) const {
     if (i < inputs.size() && inputs[i] != nullptr) return *inputs[i];
@@ -42,7 +42,7 @@ struct Node {
   bool has_input(size_t i) const {
     return i < inputs.size() && inputs[i] != nullptr;
   }
-  /// Whether the first input has integers, which int8 and int16 kernels read.
+  /// Whether the first input is int8 or int16.
   bool quantized() const { return is_integer(input(0)); }
   static bool is_integer(const Tensor& x) {
     return x.dtype() == DType::i8 || x.dtype() == DType::i16;
@@ -103,7 +103,7 @@ struct Node {
     throw FormatError("invalid_file", name,
                       "the scales of inputs and output do not fit");
   }
-  /// The same for 64-bit sums.
+  /// As factor(), for 64-bit sums.
   FixedFactor factor64(double m) const {
     return factor(m < (1 << kLargestShift64) ? m : -1);
   }

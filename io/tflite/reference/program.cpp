@@ -80,7 +80,7 @@ std::optional<DType> dtype_of(schema::TensorType type) {
   }
 }
 
-// Axes, sizes and indices of int64 run as int32.
+// Constant axes, sizes and indices of int64 run as int32.
 bool is_narrowed(const schema::ModelT& model, const schema::TensorT& tensor) {
   return tensor.type == schema::TensorType::INT64 &&
          !constant_of(model, tensor).empty();
