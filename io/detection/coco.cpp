@@ -24,7 +24,7 @@ struct CocoImage {
   std::vector<train::LabeledBox> objects = {};
 };
 
-/// Reads an "instances" file.
+/// Parser of an "instances" file.
 class CocoFile {
  public:
   CocoFile(const fs::path& images, const fs::path& json)

@@ -19,12 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Counts of rows that are ignored.
+/// Numbers of ignored rows.
 struct IgnoredRows {
   int64_t repeated = 0, empty = 0;
 };
 
-/// Reads the rows of a label file.
+/// Parser of a label file.
 class LabelRows {
  public:
   LabelRows(const fs::path& path, IgnoredRows& ignored)
@@ -126,7 +126,8 @@ class LabelRows {
   int64_t line_ = 0;
 };
 
-/// Replaces the last folder named "images" by "labels"; empty without one.
+/// Returns the path with its last folder "images" replaced by "labels"; empty
+/// without such a folder.
 fs::path labels_beside(const fs::path& images) {
   std::vector<fs::path> parts(images.begin(), images.end());
   const auto last = std::find(parts.rbegin(), parts.rend(), "images");

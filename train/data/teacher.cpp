@@ -1,4 +1,4 @@
-// Samples labeled by the outputs of a model.
+// Samples labeled with the outputs of a model.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -105,10 +105,10 @@ Losses teacher_losses(const Model& student) {
   const std::vector<std::string> names = quant::output_names(student);
   std::vector<OutputLoss> result;
   for (size_t k = 0; k < names.size(); ++k) {
-    const std::string end = output_activation(student, k);
-    Loss loss = end == "softmax"   ? losses::categorical_cross_entropy()
-                : end == "sigmoid" ? losses::binary_cross_entropy()
-                                   : losses::mean_squared_error();
+    const std::string function = output_activation(student, k);
+    Loss loss = function == "softmax"   ? losses::categorical_cross_entropy()
+                : function == "sigmoid" ? losses::binary_cross_entropy()
+                                        : losses::mean_squared_error();
     result.emplace_back(names.size() > 1 ? names[k] : "", std::move(loss));
   }
   return result;

@@ -28,7 +28,8 @@ struct Ranked {
   std::array<Outcome, kOverlaps> outcomes;
 };
 
-/// For a crowd, the share of the detection inside of it.
+/// Returns the intersection over union; for a crowd, the share of the
+/// detection's area inside the crowd.
 double overlap_of(const Detection& d, const LabeledBox& object) {
   if (!object.crowd) return intersection_over_union(d.box, object.box);
   const double area = d.box.area();
@@ -36,7 +37,7 @@ double overlap_of(const Detection& d, const LabeledBox& object) {
 }
 
 /// Assigns detections, highest score first, to the objects that they overlap
-/// most. Crowds come last and take any number of detections.
+/// most. `objects` has crowds last; a crowd matches any number of detections.
 class Assignment {
  public:
   Assignment(const std::vector<const Detection*>& detections,
@@ -49,7 +50,8 @@ class Assignment {
     }
   }
 
-  /// Returns the outcome of each detection for a least overlap.
+  /// Returns the outcome of each detection if a match needs an overlap of
+  /// `least`.
   std::vector<Outcome> outcomes(double least) const {
     std::vector<bool> taken(objects_.size());
     std::vector<Outcome> result;
@@ -92,29 +94,29 @@ class Assignment {
 void rank(const std::vector<Detection>& detections,
           const std::vector<LabeledBox>& objects, int64_t label,
           std::vector<Ranked>& to, ClassPrecision& counts) {
-  std::vector<const Detection*> own;
+  std::vector<const Detection*> detected;
   for (const Detection& d : detections) {
-    if (d.label == label) own.push_back(&d);
+    if (d.label == label) detected.push_back(&d);
   }
-  std::ranges::stable_sort(own, std::greater<>(), &Detection::score);
-  if (own.size() > kMostPerImage) own.resize(kMostPerImage);
-  std::vector<const LabeledBox*> there;
+  std::ranges::stable_sort(detected, std::greater<>(), &Detection::score);
+  if (detected.size() > kMostPerImage) detected.resize(kMostPerImage);
+  std::vector<const LabeledBox*> labeled;
   for (const bool crowd : {false, true}) {
     for (const LabeledBox& o : objects) {
-      if (o.label == label && o.crowd == crowd) there.push_back(&o);
+      if (o.label == label && o.crowd == crowd) labeled.push_back(&o);
     }
     if (!crowd) {
-      counts.objects += std::ssize(there);
-      counts.images += there.empty() ? 0 : 1;
+      counts.objects += std::ssize(labeled);
+      counts.images += labeled.empty() ? 0 : 1;
     }
   }
-  const Assignment assignment(own, there);
+  const Assignment assignment(detected, labeled);
   const size_t first = to.size();
-  for (const Detection* d : own) to.push_back({d->score, {}});
+  for (const Detection* d : detected) to.push_back({d->score, {}});
   for (size_t k = 0; k < kOverlaps; ++k) {
     const auto outcomes =
         assignment.outcomes(0.5 + 0.05 * static_cast<double>(k));
-    for (size_t d = 0; d < own.size(); ++d) {
+    for (size_t d = 0; d < detected.size(); ++d) {
       to[first + d].outcomes[k] = outcomes[d];
     }
   }
@@ -182,7 +184,7 @@ void check(std::span<const std::vector<Detection>> detections,
   }
 }
 
-/// Returns the mean of the values that are not NaN; NaN without any.
+/// Mean of the values that are not NaN; NaN without values.
 class Mean {
  public:
   void add(double value) {

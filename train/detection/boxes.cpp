@@ -32,8 +32,8 @@ double shared_area(const Box& a, const Box& b) {
 
 double intersection_over_union(const Box& a, const Box& b) {
   const double shared = shared_area(a, b);
-  const double all = a.area() + b.area() - shared;
-  return all > 0 ? shared / all : 0;
+  const double covered = a.area() + b.area() - shared;
+  return covered > 0 ? shared / covered : 0;
 }
 
 std::vector<Detection> suppress(std::vector<Detection> detections,

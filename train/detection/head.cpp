@@ -1,4 +1,4 @@
-// Outputs of detectors.
+// Layouts of detectors' outputs, and their conversion to detections.
 #include <array>
 #include <cmath>
 #include <string>
@@ -62,7 +62,7 @@ Detection final_detection(const BoxValues& v) {
   return {static_cast<int64_t>(label), {v[0], v[1], v[2], v[3]}, v[4]};
 }
 
-/// Appends a detection for each class whose score is at least `least`.
+/// Appends a detection for each class with a score of at least `least`.
 void add_detections(std::vector<Detection>& to, const BoxValues& v,
                     const DetectorOutput& layout, double least) {
   if (layout.head == DetectorHead::end_to_end) {

@@ -16,7 +16,7 @@ struct DetectionSet {
   std::vector<std::filesystem::path> images;  ///< sorted by path
   /// Objects of each image. Edges are fractions of its width and height.
   std::vector<std::vector<train::LabeledBox>> objects;
-  /// Name of each class; empty for YOLO's folders, whose names are elsewhere.
+  /// Name of each class; empty for YOLO's folders, which have no class names.
   std::vector<std::string> classes = {};
 };
 
@@ -28,14 +28,14 @@ struct DetectionSet {
 ///
 /// Drops repeated rows and boxes without area, with a warning.
 /// Throws: IoError for missing folders; FormatError naming the file and line of
-/// a row of another form, or of a number outside [0,1]; FormatError if no image
-/// has labels.
+/// an invalid row or a number outside [0,1]; FormatError if no image has a
+/// label file.
 DetectionSet load_yolo_labels(const std::filesystem::path& images,
                               const std::filesystem::path& labels = {});
 
-/// Loads the labels of COCO's "instances" files. Class i is the i-th category
-/// in the order of their ids. `images` is the folder of the files that the
-/// labels name.
+/// Loads the labels of COCO's "instances" files. Class i is the category with
+/// the i-th lowest id. `images` is the folder of the image files that `json`
+/// names.
 ///
 /// Drops boxes without area, with a warning.
 /// Throws: IoError for missing files; FormatError for invalid JSON or labels,

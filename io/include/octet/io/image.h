@@ -119,11 +119,11 @@ Resize resize_mode(std::string_view text);
 /// fields of `resize` out of range.
 Tensor resize_image(const Tensor& image, Size2 size, const Resize& resize = {});
 
-/// Where the pixels of an image lie in the result of resize_image(): x is moved
-/// to left + scale_x * x, y to top + scale_y * y.
+/// Mapping of an image's coordinates to the result of resize_image(): x to
+/// left + scale_x * x, and y to top + scale_y * y.
 struct ImagePlacement {
   double left = 0;     ///< in pixels of the result; negative for crops
-  double top = 0;      ///< likewise
+  double top = 0;      ///< as `left`
   double scale_x = 1;  ///< columns of the result per column
   double scale_y = 1;  ///< rows of the result per row
 };

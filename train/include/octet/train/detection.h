@@ -1,7 +1,7 @@
 // Object detection: boxes, non-maximum suppression and average precision.
 //
-//   const auto head = train::detector_output(y.shape(), classes);
-//   auto found = train::suppress(train::detections_of(y, head)[0]);
+//   const auto layout = train::detector_output(y.shape(), classes);
+//   auto found = train::suppress(train::detections_of(y, layout)[0]);
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace octet::train {
 
-/// A rectangle. right >= left and bottom >= top.
+/// A rectangle in an image, whose upper left corner is (0, 0). right >= left
+/// and bottom >= top.
 struct Box {
-  double left = 0;   ///< distance of the left edge from that of the image
-  double top = 0;    ///< distance of the upper edge from that of the image
-  double right = 0;  ///< distance of the right edge from the image's left edge
-  double bottom =
-      0;  ///< distance of the lower edge from the image's upper edge
+  double left = 0;    ///< x of the left edge
+  double top = 0;     ///< y of the upper edge
+  double right = 0;   ///< x of the right edge
+  double bottom = 0;  ///< y of the lower edge
 
   /// Returns right - left.
   double width() const { return right - left; }
@@ -46,7 +46,7 @@ struct LabeledBox {
   bool crowd = false;
 };
 
-/// An object that a network found.
+/// An object detected by a network.
 struct Detection {
   int64_t label = 0;  ///< class, >= 0
   Box box;            ///< its edges
@@ -56,39 +56,39 @@ struct Detection {
 /// Options of suppress(). Defaults are those of Ultralytics' validation.
 /// Fields in order: score, overlap, most
 struct SuppressionOptions {
-  double score = 0.001;  ///< lowest score that is kept, [0,1]
+  double score = 0.001;  ///< lowest score to keep, [0,1]
   /// Intersection over union above which the lower score is dropped, [0,1].
   double overlap = 0.7;
-  int64_t most = 300;  ///< detections per image, >= 1
+  int64_t most = 300;  ///< largest number of detections, >= 1
 };
 
-/// Greedy non-maximum suppression within each class: drops a detection if it
-/// overlaps one of a higher score. Equal scores keep their order. Drops
-/// detections with a NaN. Returns the rest, highest score first.
+/// Greedy non-maximum suppression within each class: drops detections that
+/// overlap a detection of higher score, have a low score or contain NaN.
+/// Returns the others, highest score first, equal scores in the given order.
 /// Throws: ValueError for options out of range.
 std::vector<Detection> suppress(std::vector<Detection> detections,
                                 const SuppressionOptions& options = {});
 
-/// Forms of a detector's output.
+/// Formats of a detector's output.
 enum class DetectorHead {
   /// YOLOv8 to YOLO12: center x, center y, width and height in pixels of the
   /// input, then a score per class.
   yolov8,
-  /// YOLOv5 and YOLOv7: the same with an objectness before the scores, which
-  /// multiplies them.
+  /// YOLOv5 and YOLOv7: as yolov8, with an objectness before the scores, which
+  /// are multiplied by it.
   yolov5,
   /// YOLOv10 and YOLO26: left, top, right, bottom, score and class of the
-  /// boxes that are left after suppression.
+  /// network's final boxes, which need no suppression.
   end_to_end,
 };
 
-/// Returns the head of a name: "yolov8", "yolov5" or "end2end".
+/// Returns the head with a name: "yolov8", "yolov5" or "end2end".
 /// Throws: ValueError for other names.
 DetectorHead detector_head(std::string_view name);
 
 /// Layout of a detector's output [n,boxes,values] or [n,values,boxes].
 struct DetectorOutput {
-  DetectorHead head = DetectorHead::yolov8;  ///< form of the values
+  DetectorHead head = DetectorHead::yolov8;  ///< format of the values
   int64_t boxes = 0;                         ///< boxes per sample
   int64_t values = 0;                        ///< values per box
   bool values_first = false;                 ///< [n,values,boxes]
@@ -101,8 +101,8 @@ struct DetectorOutput {
 DetectorOutput detector_output(const Shape& shape, int64_t classes,
                                std::optional<DetectorHead> head = {});
 
-/// Returns the detections of each sample whose score is at least `score`, in
-/// pixels of the network's input.
+/// Returns each sample's detections with at least `score`, in pixels of the
+/// network's input.
 /// Shapes: output f32 as detector_output() describes.
 /// Throws: ShapeError; ValueError for a class of an end_to_end output that is
 /// not a whole number >= 0.
@@ -130,10 +130,9 @@ struct DetectionScores {
   std::vector<ClassPrecision> classes;  ///< by label
 };
 
-/// Compares the detections of images with their objects, as COCO does: of each
-/// image and class the 100 highest scores count; precision is read at 101
-/// points of recall. Results equal those of pycocotools for objects of all
-/// sizes.
+/// Compares the detections of images with their objects, as COCO does: the 100
+/// highest scores of each image and class count, and precision is averaged over
+/// 101 recalls. Results equal those of pycocotools for objects of all sizes.
 /// Source: pycocotools/cocoeval.py, COCOeval.
 /// Throws: ValueError if the numbers of images differ, for a label outside
 /// [0, classes), a score that is NaN, or classes < 1.

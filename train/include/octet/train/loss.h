@@ -320,9 +320,8 @@ Model probability_model(const Model& model);
 //   const Dataset taught = labeled_by(model, data);
 //   fit(int8, taught, {.loss = teacher_losses(int8)});
 
-/// Returns the samples with the outputs of `teacher` as labels, f32 of the
-/// outputs' shapes; own labels are dropped. Runs the teacher once on all
-/// samples and stores its outputs.
+/// Returns the samples with the outputs of `teacher`, f32, as labels in place
+/// of their own. Runs the teacher once on all samples and stores its outputs.
 /// Throws: ShapeError for samples of other shapes; ValueError without samples,
 /// or for NaN or infinity in an output.
 Dataset labeled_by(const Model& teacher, const Dataset& data);
