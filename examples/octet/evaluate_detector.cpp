@@ -56,7 +56,7 @@ io::DetectionSet load_set(const DataOptions& data) {
                                        : io::load_yolo_labels(images, labels);
 }
 
-/// How images become inputs.
+/// Input preprocessing of images.
 struct Preparation {
   Size2 size;
   int64_t channels;
@@ -64,7 +64,7 @@ struct Preparation {
   io::Preprocess preprocess;
 };
 
-/// An image as input, and the way back to its pixels.
+/// A preprocessed image, and the mapping from the input to its pixels.
 struct PreparedImage {
   Tensor x;  // [1,h,w,c]
   Size2 size;
@@ -91,15 +91,15 @@ PreparedImage prepared(const fs::path& path, const Preparation& by) {
           io::image_placement(size, by.size, by.resize)};
 }
 
-/// Returns the number of classes: of the labels' file, of --class-names, or of
-/// the model file; 0 if unknown.
+/// Returns the number of classes in the label file, in --class-names or in the
+/// model file; 0 if unknown.
 int64_t known_classes(const io::DetectionSet& set,
                       const std::vector<std::string>& names) {
   return std::ssize(set.classes.empty() ? names : set.classes);
 }
 
-/// With a head, the shape determines the number of classes: an output has more
-/// boxes than values.
+/// Returns the number of classes of an output with a known head. Outputs have
+/// more boxes than values.
 int64_t classes_of(const Shape& shape, train::DetectorHead head) {
   if (shape.rank() != 3) return 1;
   const int64_t values = std::min(shape[1], shape[2]);

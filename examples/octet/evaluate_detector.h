@@ -12,7 +12,7 @@ namespace octet::program {
 struct DetectorEvaluation {
   ModelSource model;
   DataOptions data;  ///< labels: a folder, or a COCO file
-  std::string head;  ///< "" to find it by the number of classes
+  std::string head;  ///< "": found by the number of classes
   double score = 0.001;
   double overlap = 0.7;
   bool json = false;

@@ -42,7 +42,7 @@ struct ExplainOptions {
   std::string target;     // "": tensorrt10
 };
 
-/// Prints errors and warnings of lint with their fixes.
+/// Adds errors and warnings of lint with their fixes, each rule once.
 void add_findings(const io::LintReport& lint, const std::string& command,
                   Page& page) {
   std::vector<std::pair<std::string, std::string>> shown;
@@ -60,7 +60,7 @@ void add_findings(const io::LintReport& lint, const std::string& command,
   }
 }
 
-/// The float counterpart: --reference, else the model without quantization.
+/// Returns the model of --reference, else the model without fake quantization.
 Model float_model(const ExplainOptions& o, const Model& model) {
   if (!o.reference.empty()) return read_model(beside(o.model, o.reference));
   Model result = model.clone();
@@ -116,7 +116,7 @@ std::string stem_of(const std::string& file) {
   return std::filesystem::path(file).stem().string();
 }
 
-/// Searches for different runtimes have different files.
+/// Returns the output file of octet optimize, with the runtime in its name.
 std::string best_name(const ExplainOptions& o, const std::string& file) {
   return fmt::format("{}_{}.onnx", stem_of(file),
                      o.target.empty() ? "tensorrt10" : o.target);
@@ -162,7 +162,7 @@ std::string lint_command(const ExplainOptions& o) {
   return o.target.empty() ? text : text + " --target " + o.target;
 }
 
-/// The page of a float model: what quantization would do.
+/// Returns the page of a float model, with its planned quantization.
 std::string page_of_float(const ExplainOptions& o, const Model& model) {
   PlacementOptions placement;
   choose_policy(placement, o.target.empty() ? std::optional<std::string>()
@@ -219,7 +219,7 @@ std::string page_of_float(const ExplainOptions& o, const Model& model) {
   return page.text();
 }
 
-/// The page of a quantized file or model.
+/// Returns the page of a quantized file or model.
 std::string page_of_quantized(const ExplainOptions& o,
                               const io::LintReport& lint,
                               const std::optional<io::OnnxSummary>& summary,

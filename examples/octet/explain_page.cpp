@@ -9,7 +9,7 @@
 namespace octet::program {
 namespace {
 
-/// Lines on types and scales of an ONNX file.
+/// Adds lines on the types and scales of an ONNX file.
 void add_types(const io::OnnxSummary& summary, Page& page) {
   std::map<std::string, size_t> activations, weights;
   size_t per_channel = 0;

@@ -12,7 +12,7 @@
 
 namespace octet::program {
 
-/// Returns a word for the shell, quoted if necessary.
+/// Returns a word quoted for the shell, if necessary.
 std::string shell_word(const std::string& word);
 
 /// Returns "a, b and 3 more".

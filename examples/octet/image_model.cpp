@@ -62,7 +62,7 @@ Tensor as_bytes(const Tensor& x) {
   return bytes;
 }
 
-/// Repeats rows until there are `count`.
+/// Repeats the rows of x, up to `count` rows.
 Tensor filled_up(const Tensor& x, int64_t count) {
   Tensor result(x.shape().with(0, count), x.dtype());
   const auto row = static_cast<size_t>(x.bytes() / x.shape()[0]);

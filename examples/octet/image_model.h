@@ -19,6 +19,7 @@ struct ImageInput {
   bool bytes = false;  ///< u8
 };
 
+/// A model that predicts images in the layout [n,h,w,c].
 class ImageModel {
  public:
   /// Loads the model. --input-shape is the image size of an ONNX file with
@@ -27,7 +28,7 @@ class ImageModel {
   /// load_predictor().
   explicit ImageModel(const ModelSource& source);
 
-  /// Returns the requirements on the images.
+  /// Returns the requirements for the images.
   DataTarget target() const;
   /// Returns the mode of --preprocess, or its default.
   /// Throws: ValueError for another mode than "none" if the input is bytes.

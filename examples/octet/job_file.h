@@ -23,7 +23,7 @@ class JobSection {
   JobSection& set(std::string_view key, int64_t value);
   JobSection& set(std::string_view key, double value);
 
-  /// Adds the options that differ from their defaults.
+  /// Add the options that differ from their defaults.
   JobSection& add_model_options(const ModelSource& model);
   JobSection& add_data(const DataOptions& data);
 

@@ -1,4 +1,4 @@
-// octet optimize: searches the recipe whose file meets a goal.
+// octet optimize: searches for a recipe whose file meets a goal.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -119,7 +119,7 @@ const char* preset_of(const Model& model) {
   return depthwise ? "int8_mobile" : "int8";
 }
 
-/// Returns the options of octet qat for a recipe.
+/// Returns the options of octet qat for a recipe with fine-tuning.
 QatOptions qat_options(const QuantizeOptions& base, const quant::Recipe& recipe,
                        const char* preset, int64_t epochs) {
   const QuantizeOptions q = with_recipe(base, recipe);
@@ -145,7 +145,7 @@ QatOptions qat_options(const QuantizeOptions& base, const quant::Recipe& recipe,
   return qat;
 }
 
-/// Adds the options that both commands have.
+/// Adds the options that octet quantize and octet qat share.
 template <class Options>
 JobSection& add_common(JobSection& job, const Options& o) {
   job.add_model_options(o.model)
@@ -195,7 +195,8 @@ std::string job_of(const QuantizeOptions& base, const quant::Recipe& recipe,
       .text();
 }
 
-/// Returns the score of the labels, if they have an accuracy.
+/// Returns the accuracy on the labels as a score; empty if the labels have no
+/// accuracy.
 std::function<double(const Model&, const Dataset&)> score_by_labels(
     const Model& model, const Dataset& samples) {
   const std::vector<TensorSpec> labels = samples.label_specs();
@@ -293,7 +294,7 @@ void run_optimize(OptimizeCommand o) {
   options.score = score_by_labels(in.model, validation);
   options.latency = [&](const Model& model,
                         const quant::Recipe& recipe) -> std::optional<double> {
-    // Only INT8 and float kernels of this machine represent those of a device.
+    // Sessions simulate other formats, which tells nothing about a device.
     if (recipe.format != "int8" && recipe.format != "float") return {};
     return session_milliseconds(model, session_options(o.model));
   };
@@ -349,9 +350,9 @@ void run_optimize(OptimizeCommand o) {
           : write_model(qat_options(q, recipe, preset, o.epochs), found.model,
                         tuned_form.value());
   const std::string job_path = o.beside_output(".toml");
-  const std::string picture = o.beside_output(".svg");
+  const std::string chart_path = o.beside_output(".svg");
   write_file(job_path, job_of(q, recipe, preset, o.epochs));
-  write_file(picture, io::to_svg(found));
+  write_file(chart_path, io::to_svg(found));
   if (o.json) {
     print(io::to_json(json_of(found, o, job_path)) + "\n");
   } else {
@@ -359,7 +360,7 @@ void run_optimize(OptimizeCommand o) {
         "\n{}\nlatency: one sample in an inference session on this machine, {} "
         "threads\n{}{}: octet run {} writes {} again\n{}\n",
         found.to_string(), num_threads(), written, job_path, job_path, o.output,
-        picture));
+        chart_path));
   }
   if (found.met) return;
   throw ValueError(

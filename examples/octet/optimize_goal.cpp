@@ -18,8 +18,8 @@ namespace {
 /// Units by lowercase name, with their factors.
 using Units = std::vector<std::pair<std::string_view, double>>;
 
-/// Returns a positive number with a unit. `plain` is the factor of a number
-/// without unit, if allowed.
+/// Parses a positive number with a unit. `plain` is the factor of a number
+/// without a unit, empty if a unit is required.
 double quantity(const char* option, const std::string& text, const Units& units,
                 std::optional<double> plain) {
   double number = 0;

@@ -19,10 +19,11 @@ struct GoalOptions {
 
 void add_goal_options(Command& command, GoalOptions& options);
 
-/// Throws: ValueError with the option for a value without meaning, such as 0 ms
+/// Returns the goal of the options.
+/// Throws: ValueError that names the option for an invalid value, such as 0 ms
 /// or a drop of 200 %.
 quant::OptimizeGoal goal_of(const GoalOptions& options);
-/// Returns --time-budget in seconds. Throws: ValueError likewise.
+/// Returns --time-budget in seconds. Throws: as goal_of().
 double seconds_of(const GoalOptions& options);
 
 }  // namespace octet::program

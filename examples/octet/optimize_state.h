@@ -10,7 +10,7 @@
 
 namespace octet::program {
 
-/// What the trials of a state file depend on.
+/// Inputs of a search. Its trials are valid for a search with equal inputs.
 struct SearchIdentity {
   std::string model;     ///< hash of the float model
   std::string data;      ///< hash of calibration and validation samples
@@ -19,13 +19,13 @@ struct SearchIdentity {
   bool operator==(const SearchIdentity&) const = default;
 };
 
-/// Computes the hashes.
+/// Returns the identity of a search.
 SearchIdentity identity_of(const Model& model, const Dataset& calibration,
                            const Dataset& validation, std::string settings);
 
 /// Reads a state file; an empty state if there is no such file.
-/// Throws: FormatError for a file that is no state file; ValueError for one of
-/// another model, other data or settings.
+/// Throws: FormatError for a file of another kind; ValueError for a state of
+/// another model, other data or other settings.
 quant::OptimizeState read_state(const std::string& path,
                                 const SearchIdentity& identity);
 

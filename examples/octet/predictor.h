@@ -22,7 +22,7 @@ struct RunnableInput {
   std::optional<Shape> shape;
   std::string text;  ///< "[N,3,224,224]"
   AxisOrders orders;
-  bool is_index = false;  ///< also takes integers
+  bool is_index = false;  ///< indices: also accepts integers
 };
 
 struct Predictor {

@@ -104,8 +104,8 @@ void check_form(const QatOptions& o, const Model& model,
   }
 }
 
-std::string what_is_tuned(const QatOptions& o, const train::QatPreset& preset,
-                          bool has_qdq) {
+std::string tuning_text(const QatOptions& o, const train::QatPreset& preset,
+                        bool has_qdq) {
   if (has_qdq) {
     return fmt::format("Q/DQ and scales of {}, learning rate of preset {}",
                        o.model.what, preset.name);
@@ -149,10 +149,10 @@ void check_teacher(const QatOptions& o, bool has_qdq) {
   }
 }
 
-/// With --teacher, labels the samples with its outputs and returns the losses
-/// of the model's outputs; otherwise returns --loss.
-std::vector<std::string> taught(const QatOptions& o, const Model& model,
-                                TrainingParts& parts) {
+/// Returns the losses of the model's outputs. With --teacher, replaces the
+/// labels of the samples by the teacher's outputs.
+std::vector<std::string> apply_teacher(const QatOptions& o, const Model& model,
+                                       TrainingParts& parts) {
   if (o.teacher.empty()) return o.training.loss;
   std::optional<Model> other;
   if (o.teacher != "self") {
@@ -215,8 +215,8 @@ void set_scale_rules(const QatOptions& o, quant::QuantizeOptions& options) {
   options.activation.asymmetric = true;
 }
 
-/// Returns the calibrated model that training starts from. Without options of
-/// calibration and post-training methods, equalization is tried.
+/// Returns the calibrated model that training starts from. Without switches of
+/// post-training methods, equalization is tried for INT8.
 Model calibrated(const QatOptions& o, const train::QatPreset& preset,
                  const Model& model, const Dataset& training,
                  std::string& report) {
@@ -265,7 +265,7 @@ Model calibrated(const QatOptions& o, const train::QatPreset& preset,
           return Calibrated{
               quant::quantize_with(folded, samples, recipe, options).model, ""};
         } catch (const Error&) {
-          return {};  // patterns or spec entries name layers that are folded
+          return {};  // patterns or spec entries name folded layers
         }
       });
   return std::move(made.model);
@@ -332,7 +332,7 @@ QatRun fine_tuned(QatOptions& o) {
   const io::OpenedData opened = open_data(o.data, target);
   check_classes(model, o.model, opened);
   TrainingParts parts = parts_of(opened, o.training, o.data, target);
-  const std::vector<std::string> losses = taught(o, model, parts);
+  const std::vector<std::string> losses = apply_teacher(o, model, parts);
   Measured by = measured_by(losses, model, parts.training, target.file_outputs);
   const Dataset training = data_for("qat", model, parts.training);
   const Dataset evaluation_data =
@@ -376,9 +376,8 @@ QatRun fine_tuned(QatOptions& o) {
   options.class_weights =
       class_weights_of(o.training, opened.classes, qat, training);
   if (!o.json) {
-    print(fmt::format("{}; {} epochs of {}\n",
-                      what_is_tuned(o, preset, has_qdq), options.epochs,
-                      tuning.text));
+    print(fmt::format("{}; {} epochs of {}\n", tuning_text(o, preset, has_qdq),
+                      options.epochs, tuning.text));
   }
   std::string start = has_qdq ? "given" : "calibrated";
   Outcome outcome =

@@ -1,4 +1,4 @@
-// Steps of octet qat, which octet optimize shares.
+// Steps of octet qat, shared with octet optimize.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct QatOptions {
   TrainingOptions training;
   std::string preset = "int8";
   std::string scales;  // empty: from the preset
-  /// Calibration; method "": that of the preset.
+  /// Calibration. Method "": from the preset.
   CalibrationChoice calibration = {.method = ""};
   RecipeSwitches recipe;
   std::string teacher;  // "self", a model, or "": labels
@@ -55,7 +55,8 @@ struct QatRun {
   Model given;
   Model tuned;
   Measured by;
-  std::vector<Figures> figures;  ///< float, unless given Q/DQ; start; selected
+  std::vector<Figures>
+      figures;  ///< float unless given with Q/DQ; start; last; selected
   Outcome outcome = {};
   io::OnnxExportOptions form = {};  ///< of the exported file
   Dataset evaluation_data;

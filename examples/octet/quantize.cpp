@@ -121,8 +121,8 @@ Model by_recipe(const Model& model, const Dataset& data,
   return std::move(made.model);
 }
 
-/// Returns whether equalization is tried: to INT8 calibrated by the automatic
-/// choice of a method, unless an option decides about equalization.
+/// Returns whether equalization is tried: for INT8 with an automatically
+/// selected calibration method, unless an option decides about equalization.
 bool may_equalize(const QuantizeOptions& o) {
   return !o.recipe.any() && !o.recipe.no_equalize && !o.pipeline &&
          o.mean_bits == 0 && o.calibration.method == "auto" &&

@@ -25,8 +25,8 @@ namespace octet::program {
 namespace {
 
 /// Returns the model with Q/DQ placed by the options; with fixed weight scales
-/// if the recipe rounds weights. --mean-bits gives sensitive layers 8-bit
-/// weights, others 4-bit weights.
+/// if the recipe rounds weights. --mean-bits assigns 8-bit weights to
+/// sensitive layers and 4-bit weights to others.
 Model placed(const Model& model, const Dataset& data, const QuantizeOptions& o,
              const quant::Recipe& recipe, std::string& report,
              Config& figures) {
@@ -110,7 +110,7 @@ void check_labels(const QuantizeOptions& o, const Dataset& data) {
   }
 }
 
-/// Holds out the share --validation as the test part.
+/// Moves the share of --validation from the training to the test part.
 void hold_out(QuantizeOptions& o, const DataTarget& target,
               io::OpenedData& opened) {
   if (o.validation == kHeldOutUnlessTest) {
@@ -138,7 +138,7 @@ io::OnnxExportOptions export_names(const Model& written,
   return names;
 }
 
-/// The recipe's name of W8A16 in a .tflite file.
+/// Number format of recipes with 16-bit activations, for .tflite files.
 constexpr const char* kInt16 = "int16";
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Steps of octet quantize, which octet optimize shares.
+// Steps of octet quantize, shared with octet optimize.
 #pragma once
 
 #include <cstdint>
@@ -54,10 +54,10 @@ struct QuantizeInputs {
   Model model;
   DataTarget target;
   io::OpenedData opened;
-  std::string preprocess;  ///< mode to store in the file
-  std::string takes;       ///< mode of the model's inputs
+  std::string preprocess;  ///< preprocessing mode to store in the file
+  std::string takes;       ///< preprocessing mode of the model's inputs
   Dataset all;             ///< samples for the model's inputs
-  Dataset calibration;     ///< of these, without unusual samples
+  Dataset calibration;     ///< part of `all`, without unusual samples
 };
 
 /// Checks the options, reads the model and opens the data. Sets defaults of
@@ -80,7 +80,7 @@ std::string exact_layer(const std::string& name);
 /// Returns `o` with the number format, methods and float layers of a recipe.
 QuantizeOptions with_recipe(QuantizeOptions o, const quant::Recipe& recipe);
 
-/// What was written, for people and for --json.
+/// Report of the written files, as text and as fields of --json.
 struct Written {
   std::string text;
   Config figures;

@@ -1,4 +1,4 @@
-// Timing of a session, for `octet bench` and `octet report`.
+// Timing of inference sessions.
 #pragma once
 
 #include <cstdint>
