@@ -55,8 +55,8 @@ struct QatRun {
   Model given;
   Model tuned;
   Measured by;
-  std::vector<Figures>
-      figures;  ///< float unless given with Q/DQ; start; last; selected
+  /// float (unless given with Q/DQ), start, last epoch, selected
+  std::vector<Figures> figures;
   Outcome outcome = {};
   io::OnnxExportOptions form = {};  ///< of the exported file
   Dataset evaluation_data;

@@ -11,7 +11,7 @@
 namespace octet::io {
 namespace {
 
-/// Whether Keras passes the mask of an input on to the output.
+/// Returns whether the output has the mask of the input in Keras.
 /// Source: supports_masking in keras/src/layers of Keras 3.
 bool supports_masks(std::string_view class_name) {
   static constexpr std::string_view kClasses[] = {

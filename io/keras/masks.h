@@ -1,5 +1,5 @@
-// Masks of Keras' values: mask_of() derives them from the graph, except where
-// Keras loses them. Internal to io/keras.
+// Masks of Keras' values: mask_of() derives a mask from the graph, also if
+// Keras loses it. Internal to io/keras.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace octet::io {
 
-/// Notes outputs of a call whose mask Keras loses.
+/// Sets KerasValue::unmasked of the outputs whose mask Keras loses.
 /// Throws: UnsupportedError if only Octet loses it.
 void update_masks(const KerasLayer& layer,
                   const std::vector<BuiltArgument>& arguments,

@@ -26,9 +26,9 @@ struct AxisOrder {
 struct KerasValue {
   SymbolicTensor tensor;
   AxisLayout layout;  ///< from the tensor to Keras' axes
-  /// Keras lost the mask that mask_of() would return.
+  /// Whether Keras loses the mask that mask_of() returns.
   bool unmasked = false;
-  /// Keras has a mask that the layer before did not use.
+  /// Whether Keras has a mask that the preceding layer does not use.
   bool unused_mask = false;
 };
 

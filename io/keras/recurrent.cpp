@@ -39,7 +39,8 @@ struct RecurrentCall {
   std::optional<KerasValue> mask;
 };
 
-/// Initial states are an argument, or follow x in a list.
+/// Returns the arguments. Initial states are an argument, or follow x in a
+/// list.
 RecurrentCall recurrent_call(const std::vector<BuiltArgument>& arguments) {
   RecurrentCall result;
   std::vector<BuiltArgument> others;
@@ -97,7 +98,7 @@ class RecurrentBuilder final : public LayerBuilder {
     const auto part = [&](std::vector<Index> indices, const char* suffix) {
       const GetItem layer({.index = std::move(indices)});
       const SymbolicTensor z = octet::call(layer.layer(), {y.tensor});
-      // Valid while no model contains the layer.
+      // set_name() is valid while no model contains the layer.
       std::const_pointer_cast<Layer>(z.node->layer)->set_name(base + suffix);
       KerasValue result = value_in({}, z);
       result.unmasked = y.unmasked;

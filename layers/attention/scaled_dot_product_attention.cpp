@@ -37,7 +37,7 @@ Tensor causal_mask(int64_t queries, int64_t keys) {
   return mask;
 }
 
-/// Returns 1 for the keys that each query sees, otherwise 0: [queries,keys].
+/// Returns [queries,keys]: 1 for the keys that a query attends to, else 0.
 Tensor seen_keys(int64_t queries, int64_t keys) {
   Tensor mask = causal_mask(queries, keys);
   for (float& value : mask.f32()) value = value == 0 ? 1.0f : 0.0f;
@@ -181,11 +181,11 @@ class ScaledDotProductAttentionLayer final : public Layer {
   }
 
  private:
-  // Added to the scores of keys to ignore, as in Keras: if all keys of a query
-  // are ignored, all get the same weight.
+  // Subtracted from the scores of masked keys, as in Keras: if all keys of a
+  // query are masked, their scores round to the same value.
   static constexpr float kLargest = 1e9f;
 
-  // 1 for the keys that each query sees, [n,1,queries or 1,keys].
+  // Returns [n,1,queries or 1,keys]: 1 for the keys that a query attends to.
   Variable score_mask(const Variable& mask, const Variable& q,
                       const Variable& k) const {
     const Shape& s = mask.shape();

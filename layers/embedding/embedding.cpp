@@ -22,7 +22,7 @@ static void fields(Visitor& v, EmbeddingOptions& o) {
 
 namespace {
 
-// Largest number of whole numbers from 0 on that float32 represents.
+// Largest table whose indices float32 represents exactly.
 constexpr int64_t kMostIndices = int64_t{1} << 24;
 
 class EmbeddingLayer final : public Layer {

@@ -1,4 +1,4 @@
-// Inputs of a model whose values are indices of Embedding layers.
+// Model inputs whose values are indices of Embedding layers.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -11,7 +11,7 @@ namespace {
 
 using Limits = std::map<const GraphNode*, int64_t>;
 
-/// Lowers the limit of a node, and of the nodes whose values it moves.
+/// Lowers the limits of a node and of the nodes whose values it moves.
 void limit_values(const GraphNode& from, int64_t limit, Limits& limits) {
   std::vector<const GraphNode*> nodes{&from};
   while (!nodes.empty()) {

@@ -17,16 +17,17 @@
 namespace octet {
 namespace {
 
+/// Mask of a layer's output.
 enum class MaskRule {
   drop,       // the output has no mask
-  pass,       // that of the first input
-  merge,      // of all inputs: steps that count in one of them
-  same,       // of all inputs, if it is the same
-  features,   // pass if all steps are selected
-  create,     // of the layer itself
-  sequence,   // recurrent: pass if sequences are returned; takes the mask
-  average,    // none; takes the mask
-  attention,  // that of the query; takes masks of query, key and value
+  pass,       // the mask of the first input
+  merge,      // steps that count in an input, if all inputs have masks
+  same,       // the mask that all inputs have, else none
+  features,   // GetItem: as `pass` if it selects all samples and steps
+  create,     // a mask of the layer
+  sequence,   // recurrent: consumes the mask; as `pass` if it returns sequences
+  average,    // consumes the mask; the output has none
+  attention,  // consumes the masks of query, key and value; the query's mask
 };
 
 struct ClassRule {
@@ -102,14 +103,14 @@ bool selects_features(const GraphNode& node) {
   return indices.size() > 2 && is_whole(indices[0]) && is_whole(indices[1]);
 }
 
-/// Number of inputs without a mask.
+/// Returns the number of inputs other than the mask.
 size_t operands_of(const Layer& layer, MaskRule rule) {
   if (rule == MaskRule::attention) return 3;
   if (rule != MaskRule::sequence || !is_set(layer, "initial_state")) return 1;
   return layer.class_name() == "LSTM" ? 3 : 2;
 }
 
-/// Adds the nodes of a mask that a layer creates.
+/// Creates the mask of a layer; empty if it has none.
 SymbolicTensor created_mask(const GraphNode& node) {
   const SymbolicTensor& x = node.inputs[0];
   if (node.layer->class_name() == "Embedding") {
@@ -123,7 +124,7 @@ SymbolicTensor created_mask(const GraphNode& node) {
   return counts;
 }
 
-/// Returns the mask, created once as long as it is in use.
+/// Returns the mask that a layer creates. Its consumers share the nodes.
 SymbolicTensor shared_mask(const GraphNode& node) {
   static std::mutex mutex;
   {
@@ -192,8 +193,8 @@ SymbolicTensor find_mask(const SymbolicTensor& x, Masks& known) {
   return {};
 }
 
-/// Returns the mask of the scores: that of the keys, and of the queries if it
-/// is another one.
+/// Returns the mask of the scores: the product of the masks of queries, keys
+/// and values, as far as they exist.
 SymbolicTensor attention_mask(const std::vector<SymbolicTensor>& inputs) {
   Masks known;
   const SymbolicTensor query = find_mask(inputs[0], known);

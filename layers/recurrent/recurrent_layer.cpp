@@ -163,8 +163,9 @@ Variable select_steps(const Variable& y, const Variable& mask,
 
 namespace {
 
-// The steps of a mask moved to the front, and back: products with matrices of
-// zeros and ones. The operators skip steps at the end only (sequence_lens).
+// Moves the steps that count to the front, and outputs back, by products with
+// matrices of zeros and ones: ONNX operators skip steps at the end only
+// (sequence_lens).
 class PackedSteps {
  public:
   // mask: [n,t]. x: [n,t,c]
@@ -294,7 +295,7 @@ OnnxValue emit_cell(EmitContext& context, std::span<const OnnxValue> inputs,
         1));
   }
   if (packed || states > 0) {
-    operands.resize(4);  // an empty name is an input that is not used
+    operands.resize(4);  // an empty name omits an input
     operands.push_back(packed ? packed->lengths() : "");
     for (size_t i = 1; i <= states; ++i) {
       operands.push_back(

@@ -26,7 +26,7 @@ struct OnnxCell {
   bool reset_after = false;  ///< GRU: attribute linear_before_reset
 };
 
-/// Options of a class that the exporter needs.
+/// Options of a layer, for functions that all classes share.
 struct SequenceForm {
   int64_t units = 0;
   bool backwards = false;

@@ -260,7 +260,8 @@ int Fusion::concatenation(const TraceNode& node) {
   return add_value(std::move(v));
 }
 
-// Consumers of windows read the channels where they are; others read a copy.
+// Convolutions and pools read the channels in the storage of the sliced value;
+// other consumers read a copy.
 int Fusion::slice(const TraceNode& node) {
   const int value = unfused(node);
   if (const auto* s = std::get_if<ChannelSlice>(&node.attributes)) {

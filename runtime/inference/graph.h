@@ -40,7 +40,7 @@ struct Pointwise {
   bool expression_only() const { return !function && multiplier < 0; }
 };
 
-/// Some channels of a value, from `first` on.
+/// Channels of a value, starting at `first`.
 struct Channels {
   int of = -1;  // value, or -1
   int64_t first = 0;
@@ -57,7 +57,7 @@ struct LoweredValue {
   QuantParams qparams;
   Tensor constant = {};
   std::vector<int> parts = {};  // values that it concatenates along channels
-  Channels slice = {};  // equal channels, whose storage kernels can read
+  Channels slice = {};  // of another value, in whose storage kernels read them
 };
 
 /// Max pooling or enlargement, possibly of quantized values.

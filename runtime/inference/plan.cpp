@@ -174,7 +174,8 @@ int Planner::reuse(const BufferRequest& request) {
   const int found = find_buffer(request.value, request.form, request.tensor);
   if (found < 0) return -1;
   const Storage& whole = at(plan_.storages, whole_of(plan_.storages, found));
-  if (whole.tensor && request.pads != Pads{}) return -1;  // of a slice
+  // Tensors have no padding.
+  if (whole.tensor && request.pads != Pads{}) return -1;
   for (int i = found; i >= 0; i = at(plan_.storages, i).slice_of) {
     Pads& widest = at(plan_.storages, i).pads;
     widest.top = std::max(widest.top, request.pads.top);
@@ -191,7 +192,7 @@ bool Planner::reads_slice(const BufferRequest& request) const {
                       request.form == StorageFormat::shorts;
   const int64_t word =
       packed ? kernels::table().codes_in(request.form).codes_per_word : 1;
-  // A recorded program has no such storages.
+  // A recorded program has no storages that are part of others.
   return v.slice.of >= 0 && !request.tensor && request.slice_of < 0 &&
          v.slice.first % word == 0 && v.shape[-1] % word == 0 &&
          detail::active_recorder() == nullptr;

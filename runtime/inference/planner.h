@@ -47,7 +47,7 @@ class Planner {
   int reuse(const BufferRequest& request);
   // Whether the request is served by part of another storage.
   bool reads_slice(const BufferRequest& request) const;
-  // Returns a storage that is part of that of `slice.of`.
+  // Returns a storage that is part of the storage of the sliced value.
   int store_slice(const BufferRequest& request);
   bool is_slice(const Call& call) const {
     return at(graph_.values, call.output).slice.of >= 0;

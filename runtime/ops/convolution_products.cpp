@@ -67,7 +67,8 @@ Tensor pack_panels(const Tensor& weight, int64_t groups) {
 
 namespace {
 
-// Of an image whose pixels have `c` elements, `group_c` of each group.
+// Returns the strides for an image whose pixels have `c` elements, `group_c` of
+// each group.
 WindowStrides window_strides(const ConvolutionGeometry& s, int64_t row,
                              int64_t pixel, int64_t c, int64_t group_c) {
   WindowStrides result{{},

@@ -38,7 +38,7 @@ void embed_into(const Tensor& indices, const Tensor& table, Tensor& y) {
   });
 }
 
-// Each task sums the gradients of a range of rows, in the order of the indices.
+// Each task sums the gradients of a range of rows in the order of the indices.
 Tensor table_gradient(const Tensor& indices, const Shape& table,
                       const Tensor& dy) {
   const int64_t width = table[1];

@@ -35,7 +35,7 @@ struct SequenceSizes {
   }
 };
 
-/// Values of RecurrentInputs; null pointers for empty ones.
+/// Values of RecurrentInputs; null pointers for empty inputs.
 struct StepInputs {
   const float* mask = nullptr;   // [n,steps]
   const float* state = nullptr;  // [n,units]

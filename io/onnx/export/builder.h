@@ -48,8 +48,8 @@ class GraphBuilder final : public OnnxBuilder {
   /// Shape::kAnySize for the batch.
   void add_input(const std::string& name, const Shape& shape,
                  int32_t type = onnx::TensorProto::FLOAT);
-  /// Notes that `floats` is `input`, a graph input of integers, as float32: a
-  /// Cast of it to int64 is the input itself.
+  /// Records that `floats` is `input`, a graph input of integers, converted to
+  /// float32. A Cast of `floats` to int64 is then `input`.
   void note_integers(const std::string& floats, const std::string& input) {
     integers_.emplace(floats, input);
   }

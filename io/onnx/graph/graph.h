@@ -127,8 +127,8 @@ class OnnxGraph {
   /// batch axis.
   bool one_sample() const { return one_sample_; }
   void set_one_sample(bool one_sample) { one_sample_ = one_sample; }
-  /// Position of the batch among the axes of an input: 0, or 1 for recurrent
-  /// networks that take the steps first.
+  /// Returns the batch axis of an input: 0, or 1 for sequences with the steps
+  /// first.
   int batch_axis(const std::string& input) const {
     const auto found = batch_axes_.find(input);
     return found == batch_axes_.end() ? 0 : found->second;

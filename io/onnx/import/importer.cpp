@@ -104,7 +104,7 @@ bool Importer::moves_integers(const OnnxNode& node) {
   if (found == inputs.begin() && is_one_of(node.proto.op_type(), kMoves)) {
     return true;
   }
-  // Comparisons are exact, and indices of a table are.
+  // Comparisons and lookups of indices are exact.
   const bool is_index = is_op(node, "Gather") && found == inputs.begin() + 1;
   if (is_op(node, "Shape") || is_index || is_comparison(node.proto.op_type())) {
     return false;

@@ -252,8 +252,8 @@ std::vector<OnnxTensorInfo> with_batch_axes(
   return result;
 }
 
-/// Whether a consumer of `value` keeps its leading axes, so that the search
-/// goes on with its outputs.
+/// Returns whether a consumer of `value` preserves its leading axes, so that
+/// the search continues at its outputs.
 bool keeps_leading_axes(const onnx::NodeProto& node, const std::string& value) {
   if (!is_standard_domain(node.domain())) return false;
   const std::string& op = node.op_type();

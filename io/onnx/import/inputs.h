@@ -26,9 +26,9 @@ struct InputForm {
 std::vector<InputForm> input_forms(const OnnxGraph& graph,
                                    const OnnxImportOptions& options);
 
-/// Returns 1 for each input whose first axis is the steps and whose second the
-/// batch: sequences, indices and states of recurrent operators, also behind
-/// operators that keep these axes.
+/// Returns batch axis 1 for each input whose first axis is the steps:
+/// sequences, indices and states of recurrent operators, also behind operators
+/// that keep these axes.
 std::unordered_map<std::string, int> inputs_with_steps_first(
     const OnnxGraph& graph);
 

@@ -21,7 +21,8 @@ namespace {
 using Floats = std::span<const float>;
 using Vector = std::vector<float>;
 
-// Default of a parameter that ONNX and ONNX Runtime do not agree on.
+// Marks a parameter that must be given: ONNX and ONNX Runtime have different
+// defaults.
 constexpr float kRequired = std::numeric_limits<float>::quiet_NaN();
 
 /// A function of `activations`; ONNX Runtime ignores the case of its name.
@@ -176,7 +177,7 @@ struct Recurrent {
         : op == "GRU" ? std::vector<std::string>{"Sigmoid", "Tanh"}
                       : std::vector<std::string>{"Tanh"},
         directions);
-    // ONNX Runtime does not clip cells.
+    // As in ONNX Runtime, cells are not clipped.
     for (size_t i = 2; op == "LSTM" && i < functions.size(); i += 3) {
       functions[i].clip = std::numeric_limits<float>::infinity();
     }

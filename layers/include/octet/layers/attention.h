@@ -17,8 +17,8 @@ struct ScaledDotProductAttentionOptions {
 
 /// Computes softmax(q k^T / sqrt(d)) v for each head. The d features of a head
 /// are adjacent in q and k. If `causal`, query i attends to keys 0 to i. Keys
-/// with 0 in a mask are ignored, if any key is not; mask_of() provides it.
-/// No parameters; multi_head_attention() adds the projections.
+/// with mask 0 are ignored, unless all keys have mask 0; mask_of() provides the
+/// mask. No parameters; multi_head_attention() adds the projections.
 /// Shapes: {q [n,tq,heads*d], k [n,tk,heads*d], v [n,tk,heads*dv]}, optionally
 /// with a mask [n,tk] or [n,tq,tk] -> [n,tq,heads*dv].
 /// Throws: ValueError for num_heads < 1 or dropout outside [0,1); ShapeError

@@ -20,7 +20,7 @@ struct EmbeddingOptions {
   /// Initial values of the vectors.
   Initializer embeddings_initializer = random_uniform(-0.05, 0.05);
   Regularizer embeddings_regularizer = {};  ///< of the vectors; {}: none
-  /// Index 0 is padding: layers that skip masked steps ignore it; see
+  /// Whether index 0 is padding, which layers that support masks skip; see
   /// mask_of().
   bool mask_zero = false;
   std::string name = "";  ///< unique in a model; empty: from the class name
@@ -45,8 +45,8 @@ struct MaskingOptions {
   std::string name = "";  ///< unique in a model; empty: from the class name
 };
 
-/// Marks steps to skip: those with all features equal to mask_value, which
-/// become 0. See mask_of().
+/// Marks steps whose features all equal mask_value as steps to skip, and sets
+/// their features to 0. See mask_of().
 /// Shapes: [n,t,...] -> [n,t,...].
 /// Throws: ShapeError for rank < 3.
 class Masking : public LayerHandle {
@@ -55,8 +55,9 @@ class Masking : public LayerHandle {
   explicit Masking(const MaskingOptions& options = {});
 };
 
-/// Returns, for each input of a model, the size of the smallest table that its
-/// values index: they must be whole numbers in [0, size). 0: not indices.
+/// Returns, for each input of a model, the number of rows of the smallest table
+/// that its values index: they must be whole numbers in [0, rows). 0: not
+/// indices.
 std::vector<int64_t> index_limits(const Model& model);
 
 /// Returns random inputs [n,...]: indices within index_limits(), otherwise

@@ -62,9 +62,9 @@ SymbolicTensor call(const std::shared_ptr<Layer>& layer,
 SymbolicTensor mask_of(const SymbolicTensor& x);
 
 /// Calls `layer` as Keras does: layers that skip steps (LSTM, GRU, SimpleRNN,
-/// GlobalAveragePooling1D, ScaledDotProductAttention) get the masks of their
-/// inputs as a further input, unless it is given. Logs a warning if the layer
-/// loses a mask. Throws: as call().
+/// GlobalAveragePooling1D, ScaledDotProductAttention) receive the mask of their
+/// inputs as a further input, unless `inputs` has it. Logs a warning if the
+/// layer loses a mask. Throws: as call().
 SymbolicTensor call_masked(const std::shared_ptr<Layer>& layer,
                            std::vector<SymbolicTensor> inputs);
 

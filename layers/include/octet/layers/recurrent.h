@@ -1,7 +1,7 @@
 // Recurrent layers over sequences [n,t,c]. Parameters, options and results are
 // those of Keras. Inputs are x, the initial states if there are any, and
-// optionally a mask [n,t], which mask_of() provides: a step with 0 preserves
-// the states, and its output is that of the step before.
+// optionally a mask [n,t], which mask_of() provides: a step with mask 0
+// preserves the states, and its output is that of the preceding step.
 #pragma once
 
 #include <string>

@@ -34,18 +34,18 @@ struct RecurrentOptions {
   bool return_cell = false;
 };
 
-/// Further inputs of lstm(), gru() and simple_rnn(). Empty ones are not used.
+/// Optional inputs of lstm(), gru() and simple_rnn(); empty if not used.
 /// Fields in order: mask, state, cell
 struct RecurrentInputs {
-  /// [n,t]: a step with 0 preserves states, and its output is the state. No
-  /// gradient.
+  /// [n,t]: a step with mask 0 preserves the states, and its output is the
+  /// state. Has no gradient.
   Variable mask = {};
   Variable state = {};  ///< h before the first step, [n,units]; empty: zeros
-  Variable cell = {};   ///< lstm() only: c before the first step, likewise
+  Variable cell = {};   ///< lstm() only: c before the first step, as `state`
 };
 
-/// Long short-term memory. With z = x + h kernel, split
-/// into i, f, g, o, and s the recurrent activation:
+/// Long short-term memory. With z = x + h kernel, split into i, f, g, o, and s
+/// the recurrent activation:
 ///   c' = s(f) * c + s(i) * activation(g),  h' = s(o) * activation(c')
 /// Shapes: x [n,t,4*units], kernel [units,4*units] -> h' [n,t,units].
 /// Throws: ShapeError; ValueError for a single initial state.
@@ -55,8 +55,8 @@ Variable lstm(const Variable& x, const Variable& kernel,
               const RecurrentOptions& options = {},
               const RecurrentInputs& more = {});
 
-/// Gated recurrent unit. With u = h kernel + bias, x and
-/// u split into z, r, g, and s the recurrent activation:
+/// Gated recurrent unit. With u = h kernel + bias, x and u split into z, r, g,
+/// and s the recurrent activation:
 ///   z = s(xz + uz),  r = s(xr + ur),  g = activation(xg + r * ug)
 ///   h' = z * h + (1 - z) * g
 /// Without reset_after, r * ug is (r * h) times the kernel's columns of g, and
@@ -71,8 +71,9 @@ Variable gru(const Variable& x, const Variable& kernel, const Variable& bias,
              const RecurrentInputs& more = {});
 
 /// Simple recurrent network: h' = activation(x + h kernel). Ignores
-/// recurrent_activation. Shapes: x [n,t,units], kernel [units,units] -> h'
-/// [n,t,units]. Throws: ShapeError.
+/// recurrent_activation.
+/// Shapes: x [n,t,units], kernel [units,units] -> h' [n,t,units].
+/// Throws: ShapeError.
 Variable simple_rnn(const Variable& x, const Variable& kernel,
                     const RecurrentOptions& options = {},
                     const RecurrentInputs& more = {});
