@@ -5,14 +5,16 @@ same float networks and calibration samples, judged in ONNX Runtime.
     ptq_compare.py --octet build/bench/bin/octet [NETWORK...]
 
 Networks: keywords (MLPerf Tiny's DS-CNN, OCTET_TESTDATA), and networks of the
-zoo such as lenet, trained here on Fashion-MNIST (--epochs). With "/spread" behind the name, the channels of the first convolution are scaled by
-2^-4 to 2^4 and the next layer inversely, where a ReLU lies between them.
+zoo such as lenet, trained here on Fashion-MNIST (--epochs). With "/spread"
+after the name, the output channels of each convolution that another follows,
+directly or after a ReLU, are scaled by 2^-4 to 2^4, and the weights of the
+other inversely.
 
 Octet and NNCF use their defaults for ONNX Runtime; ONNX Runtime uses uint8
 activations and int8 weights per channel with each of its calibration methods.
 Prints a Markdown table: accuracy, agreement with the float network, and output
-SQNR on samples that calibrate nothing. Peers are omitted unless installed
-(pip install onnxruntime onnx nncf).
+SQNR on samples outside of the calibration. Needs onnx and onnxruntime; NNCF is
+omitted unless installed (pip install onnx onnxruntime nncf).
 """
 import argparse
 import contextlib
@@ -66,22 +68,23 @@ def octet(options, *words):
 
 
 def spread(path):
-    """Scales the channels between two convolutions apart."""
+    """Scales the channels between consecutive convolutions by 2^-4 to 2^4;
+    returns the number of pairs."""
     model = onnx.load(path)
     weights = {w.name: w for w in model.graph.initializer}
     array = {n: onnx.numpy_helper.to_array(w).copy()
              for n, w in weights.items()}
-    readers = {}
+    consumers = {}
     for node in model.graph.node:
         for name in node.input:
-            readers.setdefault(name, []).append(node)
+            consumers.setdefault(name, []).append(node)
     changed = 0
     for node in model.graph.node:
         if node.op_type != "Conv" or node.input[1] not in array:
             continue
         chain = node
         while True:
-            after = readers.get(chain.output[0], [])
+            after = consumers.get(chain.output[0], [])
             if len(after) != 1 or after[0].op_type not in ("Relu", "Conv"):
                 break
             chain = after[0]
