@@ -5,11 +5,12 @@
 #   benchmarks/instructions.sh [DIR]
 #
 # DIR: the output of examples/mlperf_tiny.sh (default: build/mlperf_tiny). Needs
-# gcc-arm-none-eabi, libnewlib-arm-none-eabi and qemu-system-arm. OCTET: the
-# program octet (default: build/release/bin/octet), for the columns of
-# OCTET_CMSIS_NN=FOLDER: code that calls CMSIS-NN of that folder. With
-# ONNX2C=PROGRAM, the float networks in code of onnx2c, built with the same
-# flags, are counted on the Cortex-M4: DIR/NAME.onnx with batch size 1.
+# gcc-arm-none-eabi, libnewlib-arm-none-eabi and qemu-system-arm.
+#
+# OCTET_CMSIS_NN=FOLDER adds columns of code that calls the CMSIS-NN in FOLDER;
+# OCTET (default: build/release/bin/octet) generates it. ONNX2C=PROGRAM adds a
+# column of onnx2c's code of the float networks DIR/NAME.onnx, batch size 1,
+# built with the same flags, on the Cortex-M4.
 #
 # -icount shift=0 runs an instruction per nanosecond of the machine. SysTick
 # counts 25 MHz on the Cortex-M4, 40 instructions per tick, and 32 MHz on the
@@ -29,7 +30,7 @@ cat >"$work/count.c" <<'END'
 int main(void) {
   volatile uint32_t* const tick = (volatile uint32_t*)0xE000E010u;
   uint32_t start, end;
-  run(); /* the first run fills caches of the emulator alone */
+  run(); /* fills the emulator's caches */
   tick[1] = 0xFFFFFFu;
   tick[2] = 0;
   tick[0] = 5;

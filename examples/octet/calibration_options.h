@@ -21,8 +21,8 @@ struct CalibrationChoice {
   bool checked = false;  // unusual samples are removed or accepted
 };
 
-/// Adds --method, --percentile and --samples. Returns --method. `preset`
-/// describes the default method "".
+/// Adds --method, --percentile and --samples. Returns --method. `preset` is the
+/// help text's default of --method if `choice.method` is "".
 Option add_calibration_options(Command& command, CalibrationChoice& choice,
                                const char* preset = nullptr);
 
@@ -34,7 +34,8 @@ void check_method(const CalibrationChoice& choice);
 /// Throws: as check_method().
 quant::Recipe recipe_of(const CalibrationChoice& choice);
 
-/// Describes the calibration of a model.
+/// Describes the calibration of a model. `found`: the result of
+/// quant::auto_calibrate(), if it selected the method.
 std::string calibration_text(const Model& int8,
                              const std::optional<quant::AutoCalibration>& found,
                              const CalibrationChoice& choice, int64_t samples,

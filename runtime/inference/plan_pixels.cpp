@@ -1,4 +1,4 @@
-// Part of the planner: which pixels are stored, and how far apart.
+// Part of the planner: selects the stored pixels and their strides.
 #include <numeric>
 #include <vector>
 

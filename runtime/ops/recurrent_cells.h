@@ -50,7 +50,7 @@ SequenceSizes sequence_sizes(std::string_view op, const Shape& x,
                              const Shape& kernel, int64_t gates,
                              bool backwards);
 
-/// Checks the further inputs. Throws: ShapeError, ValueError.
+/// Checks the optional inputs. Throws: ShapeError, ValueError.
 void check_inputs(std::string_view op, const SequenceSizes& s,
                   const RecurrentInputs& more);
 /// Returns x followed by the inputs that are not empty.

@@ -40,8 +40,8 @@ Model constant_detector(const std::vector<float>& output, int64_t values) {
 
 class DetectionCli : public ::testing::Test {
  protected:
-  /// An image twice as small as the input, and one that is letterboxed: 8
-  /// columns left and right.
+  /// Two images: half as large as the input, and letterboxed by 8 columns left
+  /// and right.
   DetectionCli() {
     put("images/a.png", png_file(24, std::vector<uint8_t>(24 * 16, 100)));
     put("images/b.png", png_file(32, std::vector<uint8_t>(32 * 32, 100)));
@@ -82,7 +82,7 @@ class DetectionCli : public ::testing::Test {
   TempFolder folder_;
 };
 
-// Both balls are found where they are; the box is missed.
+// Both balls are detected at their positions; the box is missed.
 TEST_F(DetectionCli, MapsBoxesToTheImages) {
   const Config yolo = scores(kModel);
   EXPECT_NEAR(ball(yolo), 1, 1e-9);

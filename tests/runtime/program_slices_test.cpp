@@ -56,7 +56,7 @@ TEST_P(Programs, CopySlicesBetweenWords) {
   }
 }
 
-// Floats with and without padding: the padded storage is one of its own.
+// Floats with and without padding: padding needs a separate storage.
 TEST_P(Programs, ReadSlicesOfFloats) {
   const Variable wide = weight({3, 3, 5, 4}), narrow = weight({1, 1, 5, 4}, 3);
   const Net of_input = [=](const Variable& x) {

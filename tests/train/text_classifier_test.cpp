@@ -23,7 +23,7 @@ constexpr int64_t kLength = 12;
 constexpr int64_t kWords = 20;
 
 // Words 1 and 2 at two of the first `length` places, others around them, then
-// padding. The label tells which is first: counts of words do not.
+// padding. The label depends on the order of words 1 and 2, not on counts.
 Dataset sentences(int64_t n, uint64_t seed) {
   Tensor ids({n, kLength}, DType::i32);
   Tensor labels(Shape{n}, DType::i64);
