@@ -44,7 +44,7 @@ PRELUDE = """
 using namespace octet;
 extern Model model, int8, teacher;
 extern Dataset data, train_set, test_set, validation;
-extern SymbolicTensor a, b, x, y, query, value, key;
+extern SymbolicTensor a, b, x, y, ids, query, value, key;
 extern Tensor images, labels;
 extern Batch batch;
 extern train::Optimizer optimizer;

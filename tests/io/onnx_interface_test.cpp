@@ -296,7 +296,7 @@ TEST_F(Interface, IsRejectedIfDamaged) {
   };
   Config axes = good.at("inputs").as_list()[0];
   for (const Config& wrong :
-       {Config(Config::List{1, 0}), Config(Config::List{0, 0}),
+       {Config(Config::List{1, 2}), Config(Config::List{0, 0}),
         Config(Config::List{0, 9}), Config(Config::List{"a"}), Config(3)}) {
     axes.set("axes", wrong);
     EXPECT_THROW((void)interface_from(with_port(axes)), FormatError);

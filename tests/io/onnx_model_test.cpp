@@ -8,6 +8,7 @@
 
 #include <octet/io/onnx.h>
 #include <octet/quant/quant.h>
+#include <octet/runtime/ops.h>
 
 #include "../facts.h"
 #include "../layers/golden.h"
@@ -261,8 +262,11 @@ TEST(OnnxReference, MatchesKerasForEachExportedLayer) {
         onnx_reference_from_bytes(to_onnx(golden_model(c)).bytes);
     std::vector<Tensor> inputs;
     for (const GoldenArray& x : c.inputs) {
-      const OnnxDim rows = model.inputs()[inputs.size()].shape->at(1);
-      inputs.push_back(turned(x.value, {0, 3, 1, 2}, std::get<int64_t>(rows)));
+      const OnnxTensorInfo& info = model.inputs()[inputs.size()];
+      const OnnxDim rows = info.shape->at(1);
+      const Tensor input =
+          turned(x.value, {0, 3, 1, 2}, std::get<int64_t>(rows));
+      inputs.push_back(info.type == "int64" ? cast(input, DType::i64) : input);
     }
     const Tensor y =
         turned(model.predict(inputs).at(0), {0, 2, 3, 1}, c.output.shape()[1]);

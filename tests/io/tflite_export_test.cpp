@@ -327,7 +327,7 @@ TEST(TfliteModel, RejectsTypesOfInputsAndOutputs) {
   const SymbolicTensor x = input({4}, "x");
   const std::string bytes = to_tflite(Model(x, ReLU()(x))).bytes;
   for (const auto type :
-       {tflite::schema::TensorType::INT16, tflite::schema::TensorType::BOOL,
+       {tflite::schema::TensorType::FLOAT16, tflite::schema::TensorType::BOOL,
         static_cast<tflite::schema::TensorType>(99)}) {
     const std::string other = edited(bytes, [&](auto& m) {
       auto& graph = *m.subgraphs[0];

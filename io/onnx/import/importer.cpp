@@ -233,10 +233,11 @@ Model Importer::model() {
     const bool batched = found->second.layout.batch_axis().has_value();
     const Dims dims = found->second.dims();
     const auto batch = std::ranges::find(dims, kBatch) - dims.begin();
-    if (batched && batch == std::ssize(dims)) {
+    if (batched && batch != 0 &&
+        (!is_recurrent(graph_) || batch == std::ssize(dims))) {
       throw UnsupportedError("unsupported_model",
                              fmt::format("output '{}'", printable(output.name)),
-                             fmt::format("an axis must be the batch, got {}",
+                             fmt::format("first axis must be the batch, got {}",
                                          found->second.text()));
     }
     const ImportedValue value = LayerAxes(found->second).value;

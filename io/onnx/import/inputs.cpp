@@ -291,14 +291,16 @@ bool has_steps_first(const OnnxGraph& graph, const std::string& value) {
 
 }  // namespace
 
+bool is_recurrent(const OnnxGraph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const OnnxNode& node) {
+    return is_one_of(node.proto.op_type(), "GRU LSTM RNN");
+  });
+}
+
 std::unordered_map<std::string, int> inputs_with_steps_first(
     const OnnxGraph& graph) {
   std::unordered_map<std::string, int> axes;
-  const bool recurrent =
-      std::ranges::any_of(graph.nodes(), [](const OnnxNode& node) {
-        return is_one_of(node.proto.op_type(), "GRU LSTM RNN");
-      });
-  if (!recurrent) return axes;
+  if (!is_recurrent(graph)) return axes;
   for (const OnnxTensorInfo& input : graph.inputs()) {
     const size_t rank = input.shape ? input.shape->size() : 0;
     if ((rank == 2 || rank == 3) && has_steps_first(graph, input.name)) {

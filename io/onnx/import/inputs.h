@@ -26,6 +26,10 @@ struct InputForm {
 std::vector<InputForm> input_forms(const OnnxGraph& graph,
                                    const OnnxImportOptions& options);
 
+/// Whether a graph has LSTM, GRU or RNN, whose sequences and states have the
+/// batch at their second axis.
+bool is_recurrent(const OnnxGraph& graph);
+
 /// Returns batch axis 1 for each input whose first axis is the steps:
 /// sequences, indices and states of recurrent operators, also behind operators
 /// that keep these axes.

@@ -80,9 +80,11 @@ std::optional<DType> dtype_of(schema::TensorType type) {
   }
 }
 
-// Constant axes, sizes and indices of int64 run as int32.
+// Constant axes, sizes and indices of int64 run as int32; biases, which have a
+// scale, do not.
 bool is_narrowed(const schema::ModelT& model, const schema::TensorT& tensor) {
   return tensor.type == schema::TensorType::INT64 &&
+         Node::quant_of(tensor).scale == 0 &&
          !constant_of(model, tensor).empty();
 }
 
