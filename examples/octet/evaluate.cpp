@@ -49,14 +49,18 @@ struct EvaluateOptions {
   DataOptions data;
   std::string part = "auto";
   std::vector<std::string> loss;
-  int64_t batch = 256;
+  int64_t batch = 0;  ///< 0: not given
   bool confusion = false;
   bool json = false;
   std::string task = "classification";
   std::string head;
-  double score = 0.001;
-  double overlap = 0.7;
+  double score = -1;    ///< negative: not given
+  double overlap = -1;  ///< negative: not given
 };
+
+// Defaults.
+constexpr int64_t kBatch = 256;
+constexpr double kLowestScore = 0.001, kLargestOverlap = 0.7;
 
 enum class Part { automatic, train, test };
 
@@ -140,19 +144,22 @@ void evaluate(const EvaluateOptions& o) {
                                     {{{"classification", Task::classification},
                                       {"detection", Task::detection}}});
   if (task == Task::detection) {
-    if (o.confusion || !o.loss.empty() || o.part != "auto") {
-      throw ValueError("conflicting_options", "--confusion, --loss, --part",
+    if (o.confusion || !o.loss.empty() || o.part != "auto" || o.batch > 0) {
+      throw ValueError("conflicting_options",
+                       "--confusion, --loss, --part, --batch",
                        "do not apply to --task detection");
     }
-    return evaluate_detector({.model = o.model,
-                              .data = o.data,
-                              .head = o.head,
-                              .score = o.score,
-                              .overlap = o.overlap,
-                              .json = o.json});
+    return evaluate_detector(
+        {.model = o.model,
+         .data = o.data,
+         .head = o.head,
+         .score = o.score < 0 ? kLowestScore : o.score,
+         .overlap = o.overlap < 0 ? kLargestOverlap : o.overlap,
+         .json = o.json});
   }
-  if (!o.head.empty()) {
-    throw ValueError("conflicting_options", "--head", "needs --task detection");
+  if (!o.head.empty() || o.score >= 0 || o.overlap >= 0) {
+    throw ValueError("conflicting_options", "--head, --score, --overlap",
+                     "need --task detection");
   }
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
@@ -163,7 +170,8 @@ void evaluate(const EvaluateOptions& o) {
   const Measured by = measured_by(o.loss, model, samples, target.file_outputs);
   const Dataset data = data_for("evaluate", model, samples);
   if (!o.json) print(describe(name, data, opened, o.data, target));
-  train::EvaluateOptions options{.batch_size = o.batch, .loss = by.loss};
+  train::EvaluateOptions options{.batch_size = o.batch > 0 ? o.batch : kBatch,
+                                 .loss = by.loss};
   if (o.json) options.verbose = false;
   const train::Evaluation result = train::evaluate(model, data, options);
   std::optional<train::ConfusionMatrix> counts;
@@ -199,21 +207,25 @@ void add_evaluate(CommandLine& program) {
       .show_default();
   command.begin_group("Evaluation");
   add_loss_option(command, o.loss);
-  command.add("--batch", o.batch, 1, 1 << 20, "batch size").show_default();
-  command.add("--task", o.task, "what the model predicts")
+  command.add("--batch", o.batch, 1, 1 << 20,
+              fmt::format("batch size (default: {})", kBatch).c_str());
+  command.add("--task", o.task, "task of the model")
       .type("classification|detection")
       .show_default();
   command
       .add("--head", o.head,
-           "detection: output of the network (default: by its shape)")
+           "detection: format of the output (default: from its shape)")
       .type("yolov8|yolov5|end2end");
-  command.add("--score", o.score, 0.0, 1.0, "detection: lowest score of a box")
-      .show_default();
-  command
-      .add("--overlap", o.overlap, 0.0, 1.0,
-           "detection: intersection over union above which the lower of two "
-           "boxes is dropped")
-      .show_default();
+  command.add("--score", o.score, 0.0, 1.0,
+              fmt::format("detection: lowest score of a box (default: {})",
+                          kLowestScore)
+                  .c_str());
+  command.add(
+      "--overlap", o.overlap, 0.0, 1.0,
+      fmt::format("detection: intersection over union of two boxes above which "
+                  "the box with the lower score is dropped (default: {})",
+                  kLargestOverlap)
+          .c_str());
   command.add_flag("--confusion", o.confusion,
                    "count samples by class and prediction");
   command.begin_group("Output");

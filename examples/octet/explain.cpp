@@ -145,7 +145,7 @@ void add_next_steps(const ExplainOptions& o, bool loads, Page& page) {
                                ? ""
                                : " --reference " + shell_word(o.reference)));
   if (o.reference.empty()) return;
-  page.command("Search a better file for the target:",
+  page.command("Search for a better file for the target:",
                fmt::format("octet optimize {}{} --target {} -o {}",
                            shell_word(o.reference), data_words(o),
                            o.target.empty() ? "tensorrt10" : o.target,
@@ -212,7 +212,7 @@ std::string page_of_float(const ExplainOptions& o, const Model& model) {
                fmt::format("octet quantize {}{} -o {}", file, data_words(o),
                            shell_word(stem + "_int8.onnx")));
   page.command(
-      "Search the best file for a runtime:",
+      "Search for the best file for a runtime:",
       fmt::format("octet optimize {}{} --target {} -o {}", file, data_words(o),
                   o.target.empty() ? "tensorrt10" : o.target,
                   shell_word(best_name(o, o.model.what))));
@@ -247,12 +247,9 @@ std::string page_of_quantized(const ExplainOptions& o,
   if (summary || is_tflite_file(o.model.what)) {
     add_findings(lint, lint_command(o), page);
     page.command(
-        fmt::format(
-            "{}, {}; all findings:",
-            counted(static_cast<size_t>(lint.count(io::LintSeverity::error)),
-                    "error"),
-            counted(static_cast<size_t>(lint.count(io::LintSeverity::warning)),
-                    "warning")),
+        fmt::format("{}, {}; all findings:",
+                    counted(lint.count(io::LintSeverity::error), "error"),
+                    counted(lint.count(io::LintSeverity::warning), "warning")),
         lint_command(o) + " --all");
   }
   add_next_steps(o, model.has_value(), page);

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <octet/runtime/detail/text_table.h>
+
 namespace octet::program {
 namespace {
 
@@ -59,10 +61,6 @@ std::string some_of(const std::vector<std::string>& names) {
   const size_t others = names.size() - first.size();
   return fmt::format("{}{}", fmt::join(first, ", "),
                      others > 0 ? fmt::format(" and {} more", others) : "");
-}
-
-std::string counted(size_t count, const char* thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
 void Page::section(const char* heading) {

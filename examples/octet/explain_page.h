@@ -18,9 +18,6 @@ std::string shell_word(const std::string& word);
 /// Returns "a, b and 3 more".
 std::string some_of(const std::vector<std::string>& names);
 
-/// Returns "1 node", "2 nodes".
-std::string counted(size_t count, const char* thing);
-
 /// The sections of the page.
 class Page {
  public:

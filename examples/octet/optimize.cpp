@@ -14,6 +14,7 @@
 #include <octet/io/json.h>
 #include <octet/io/report.h>
 #include <octet/quant/optimize.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/parallel.h>
@@ -46,8 +47,8 @@ Files:
   BEST.svg          accuracy against latency and size
 
 Exit code:
-  1 if no recipe meets the goal. The closest model is written, with what it
-  misses.
+  1 if no recipe meets the goal. The closest model is written; the
+  message names the limits that it misses.
 )";
 
 constexpr const char* kOptimizeExamples = R"(
@@ -234,7 +235,7 @@ std::string measure_text(const Model& model, const Dataset& validation,
                        100 * goal.accuracy_drop);
   }
   if (quant::compare_outputs(model, model, validation.take(1)).agreement()) {
-    return fmt::format("goal: at most {:g} % of the samples change their class",
+    return fmt::format("goal: at most {:g} % of the samples change class",
                        100 * goal.accuracy_drop);
   }
   if (!o.goal.accuracy_drop.empty()) {
@@ -329,8 +330,9 @@ void run_optimize(OptimizeCommand o) {
                   std::filesystem::path(o.output).extension().string()));
   if (!o.restart) options.state = read_state(state_path, identity);
   if (!options.state.trials.empty() && !o.json) {
-    print(fmt::format("continues after {} trials in {}\n",
-                      options.state.trials.size(), state_path));
+    print(fmt::format("continues after {} in {}\n",
+                      counted(std::ssize(options.state.trials), "trial"),
+                      state_path));
   }
   size_t shown = 0;
   options.on_change = [&](const quant::OptimizeState& state) {
@@ -380,7 +382,7 @@ void add_optimize(CommandLine& program) {
   OptimizeCommand& o = *options;
   Command command = program.add_command(
       "optimize",
-      "Search the quantization that meets an accuracy, latency or "
+      "Search for the quantization that meets an accuracy, latency or "
       "size goal");
   add_model(command, o.model, kModelHelp);
   command.begin_group("Output");
@@ -403,7 +405,7 @@ void add_optimize(CommandLine& program) {
            "number of calibration samples, a random subset")
       .show_default();
   command
-      .add("--seed", o.seed, 1, int64_t{1} << 31,
+      .add("--seed", o.seed, 0, int64_t{1} << 31,
            "seed of splits, subsets and training")
       .show_default();
   command.add("--epochs", o.epochs, 1, int64_t{1} << 31,

@@ -1,13 +1,16 @@
 #include "optimize_state.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <octet/io/json.h>
+#include <octet/runtime/detail/fnv1a.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
@@ -17,30 +20,18 @@ namespace {
 constexpr int64_t kStateVersion = 1;
 constexpr const char* kRestart = "Hint: --restart begins a new search";
 
-/// 64-bit FNV-1a.
 class ContentHash {
  public:
-  void add(const void* bytes, size_t size) {
-    const auto* next = static_cast<const unsigned char*>(bytes);
-    for (size_t i = 0; i < size; ++i) {
-      hash_ = (hash_ ^ next[i]) * 0x100000001b3;
-    }
-  }
-  void add(std::string_view text) { add(text.data(), text.size()); }
+  void add(std::string_view text) { hash_.add(std::as_bytes(std::span(text))); }
   void add(const Tensor& tensor) {
     add(tensor.shape().to_string());
-    add(tensor.raw(),
-        static_cast<size_t>(tensor.size()) * element_size(tensor.dtype()));
+    hash_.add({static_cast<const std::byte*>(tensor.raw()),
+               static_cast<size_t>(tensor.bytes())});
   }
-  std::string text() const { return fmt::format("{:016x}", hash_); }
+  std::string text() const { return fmt::format("{:016x}", hash_.value()); }
 
  private:
-  static size_t element_size(DType type) {
-    return type == DType::i64                         ? 8
-           : type == DType::f32 || type == DType::i32 ? 4
-                                                      : 1;
-  }
-  uint64_t hash_ = 0xcbf29ce484222325;
+  Fnv1a hash_;
 };
 
 void add_samples(const Dataset& data, ContentHash& hash) {
@@ -87,9 +78,10 @@ quant::OptimizeState read_state(const std::string& path,
   } catch (const IoError&) {
     throw;
   } catch (const Error& error) {
-    throw FormatError("invalid_state", path,
-                      fmt::format("is no state of octet optimize: {}. {}",
-                                  error.text(), kRestart));
+    throw FormatError(
+        "invalid_state", path,
+        fmt::format("is not a state file of octet optimize: {}. {}",
+                    error.text(), kRestart));
   }
   if (of_file == identity) return state;
   const char* what = of_file.model != identity.model ? "another model"

@@ -155,7 +155,7 @@ void add_placement_options(Command& command, PlacementOptions& o) {
   command.add_flag(
       "--per-tensor-dense", o.per_tensor_dense,
       "one scale for the weights of a Dense layer, for runtimes of .tflite "
-      "files whose FULLY_CONNECTED takes no scale per channel");
+      "files whose FULLY_CONNECTED supports no scale per channel");
   command.add("--on-unknown", o.on_unknown, "handling of unknown layer names")
       .type("error|warn")
       .show_default();

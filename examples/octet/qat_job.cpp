@@ -163,9 +163,10 @@ std::vector<std::string> apply_teacher(const QatOptions& o, const Model& model,
           other->outputs().size() == model.outputs().size() &&
           other->outputs()[i].shape() == model.outputs()[i].shape();
       if (fits) continue;
-      throw ValueError(
-          "shape_mismatch", "--teacher",
-          fmt::format("'{}' must have the outputs of the model", o.teacher));
+      throw ValueError("shape_mismatch", "--teacher",
+                       fmt::format("'{}' must have outputs of the same number "
+                                   "and shapes as the model",
+                                   o.teacher));
     }
   }
   const Model& teacher = other ? *other : model;
@@ -202,10 +203,10 @@ void set_scale_rules(const QatOptions& o, quant::QuantizeOptions& options) {
                              {"learned", ScaleRule::learned},
                              {"learned-affine", ScaleRule::learned_affine}}});
   if (rule == ScaleRule::learned_affine && o.placement.policy != "tflite") {
-    throw UnsupportedError(
-        "conflicting_options", "--scales",
-        "learned-affine needs zero points. Hint: a .tflite output file or "
-        "--policy tflite, or --scales learned");
+    throw UnsupportedError("conflicting_options", "--scales",
+                           "learned-affine requires asymmetric activations. "
+                           "Hint: a .tflite output file or "
+                           "--policy tflite, or --scales learned");
   }
   options.activation.rule = rule;
   if (rule == ScaleRule::fixed) return;

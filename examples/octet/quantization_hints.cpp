@@ -83,8 +83,7 @@ Model equalized(const Model& model, const char* option) {
   Model result = quant::fold_batch_norm(model);
   if (!any_equalized(quant::equalize(result))) {
     warn("nothing_to_equalize", option,
-         "found no layers to equalize, that is, connected directly or through "
-         "ReLU");
+         "found no pairs of layers whose channel ranges can be equalized");
   }
   return result;
 }

@@ -93,8 +93,9 @@ bool has_int16(const PortableProgram& program, const COptions& options) {
   }
   if (!wide) return false;
   if (narrow) {
-    throw UnsupportedError("no_c_form", "C code",
-                           "activations of both 8 and 16 bits have no form");
+    throw UnsupportedError(
+        "no_c_form", "C code",
+        "activations must all have 8 bits or all 16 bits, got both");
   }
   if (options.arithmetic != CArithmetic::fixed) {
     throw UnsupportedError("conflicting_options", "arithmetic",

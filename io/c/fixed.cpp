@@ -100,7 +100,8 @@ class Obstacles {
       return y == probabilities ? "" : "softmax needs an output scale of 1/256";
     }
     if (const auto* table = std::get_if<PortableTable>(&step.what)) {
-      if (is_wide(*buffer(table->x).quant)) return "a table of 16-bit values";
+      if (is_wide(*buffer(table->x).quant))
+        return "functions of 16-bit values are not supported";
     }
     return "";
   }

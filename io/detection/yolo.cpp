@@ -143,13 +143,11 @@ fs::path labels_folder(const fs::path& images, const fs::path& labels) {
   std::error_code ignored;
   if (folder.empty()) {
     throw FormatError("missing_value", images.string(),
-                      "labels are in a folder 'labels' beside a folder "
-                      "'images', got another path. Hint: name the folder of "
-                      "the labels");
+                      "cannot derive the label folder: the path has no folder "
+                      "'images'. Hint: pass the label folder");
   }
   if (!fs::is_directory(folder, ignored)) {
-    throw IoError("file_not_found", folder.string(),
-                  "folder of labels not found");
+    throw IoError("file_not_found", folder.string(), "label folder not found");
   }
   return folder;
 }

@@ -100,8 +100,9 @@ class AttentionBuilder final : public LayerBuilder {
       operands.push_back(materialize(*argument.value, {}));
       for (const KerasValue& x : {q, k, v}) {
         if (x.unmasked || mask_of(x.tensor).node == nullptr) continue;
-        throw UnsupportedError("unsupported_attribute", "attention_mask",
-                               "is not supported beside the mask of an input");
+        throw UnsupportedError(
+            "unsupported_attribute", "attention_mask",
+            "cannot be combined with an input that has a mask");
       }
     }
     const KerasValue mean = attend(std::move(operands), causal);

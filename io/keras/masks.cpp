@@ -81,8 +81,8 @@ void update_masks(const KerasLayer& layer,
   });
   if (!lost || merged || outputs[0].unmasked || is_masked(outputs[0])) return;
   throw UnsupportedError("unsupported_layer", text_of(layer),
-                         "must have inputs without a mask, which would be "
-                         "lost");
+                         "does not propagate the mask of its inputs, as Keras "
+                         "would");
 }
 
 bool all_unmasked(const LayerSpec& step, std::span<const KerasValue> inputs) {
@@ -95,8 +95,7 @@ bool all_unmasked(const LayerSpec& step, std::span<const KerasValue> inputs) {
       std::ranges::any_of(inputs, &KerasValue::unused_mask)) {
     throw UnsupportedError(
         "unsupported_model", "mask",
-        "of a recurrent layer with initial states is not supported in the "
-        "layers after it");
+        "cannot be propagated from a recurrent layer with initial states");
   }
   if (std::ranges::none_of(inputs, &KerasValue::unmasked)) return false;
   for (const KerasValue& x : inputs) {

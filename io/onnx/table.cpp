@@ -42,10 +42,6 @@ class TableSection {
   TextTable table_;
 };
 
-std::string plural(int64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", group_digits(count), count == 1 ? one : many);
-}
-
 std::string header(const OnnxSummary& summary) {
   constexpr size_t kKeyWidth = std::string_view("initializers").size() + 1;
   std::string text = "Model\n";
@@ -55,7 +51,7 @@ std::string header(const OnnxSummary& summary) {
       text += fmt::format("  {}{} {}\n", key, padding, printable(value));
     }
   };
-  line("size", plural(summary.bytes, "byte", "bytes"));
+  line("size", counted(summary.bytes, "byte"));
   line("format",
        fmt::format("ONNX IR {}, opset {}", summary.ir_version, summary.opset));
   line("producer", summary.producer);
@@ -70,7 +66,7 @@ std::string header(const OnnxSummary& summary) {
   tensors("output", summary.outputs);
   line("initializers",
        fmt::format("{} with {}", group_digits(summary.initializers),
-                   plural(summary.parameters, "element", "elements")));
+                   counted(summary.parameters, "element")));
   return text;
 }
 
@@ -120,10 +116,9 @@ std::string totals(const OnnxSummary& summary) {
   const auto all = static_cast<int64_t>(summary.qdq_pairs.size());
   return fmt::format(
       "Totals\n  {}{}\n  {}: {} and {}\n",
-      plural(static_cast<int64_t>(summary.nodes.size()), "node", "nodes"),
-      counts, plural(all, "Q/DQ pair", "Q/DQ pairs"),
-      plural(weights, "weight", "weights"),
-      plural(all - weights, "activation", "activations"));
+      counted(static_cast<int64_t>(summary.nodes.size()), "node"), counts,
+      counted(all, "Q/DQ pair"), counted(weights, "weight"),
+      counted(all - weights, "activation"));
 }
 
 Config shape_config(const OnnxShape& shape) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/detail/model_data.h>
+#include <octet/layers/embedding.h>
 #include <octet/layers/inference_session.h>
 #include <octet/quant/optimize.h>
 #include <octet/quant/wrapper.h>
@@ -27,19 +28,13 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Returns the median latency of a session on one sample in milliseconds.
-std::optional<double> session_latency(const Model& model, const Recipe&) {
+/// Returns the median latency of a session on one sample in milliseconds; none
+/// for models without a session.
+std::optional<double> session_latency(const Model& model, const Recipe&) try {
   constexpr size_t kFewest = 20, kMost = 1000;
   constexpr double kSeconds = 0.3;
   const InferenceSession session(model);
-  std::vector<Tensor> x;
-  for (const SymbolicTensor& in : model.inputs()) {
-    std::vector<int64_t> dims(in.shape().dims().begin(),
-                              in.shape().dims().end());
-    dims[0] = 1;
-    if (std::ranges::any_of(dims, [](int64_t d) { return d < 1; })) return {};
-    Rng(1).fill_uniform(x.emplace_back(Shape(dims)), 0, 1);
-  }
+  const std::vector<Tensor> x = random_inputs(model, 1, 0, 1, Rng(1));
   (void)session.run(x);
   std::vector<double> times;
   const Clock::time_point start = Clock::now();
@@ -53,6 +48,8 @@ std::optional<double> session_latency(const Model& model, const Recipe&) {
       times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::ranges::nth_element(times, middle);
   return 1e3 * *middle;
+} catch (const UnsupportedError&) {
+  return {};
 }
 
 void check_goal(const OptimizeOptions& o) {
@@ -72,7 +69,7 @@ void check_goal(const OptimizeOptions& o) {
   }
   if (o.goal.bytes && !o.bytes) {
     throw ValueError("missing_value", "optimize",
-                     "a size in bytes needs OptimizeOptions::bytes");
+                     "goal.bytes requires the function OptimizeOptions::bytes");
   }
   if (!(o.seconds > 0)) {
     refuse(fmt::format("seconds must be > 0, got {}", o.seconds));
@@ -153,8 +150,8 @@ class RecipeSearch {
         best_ && misses_cost(state_.trials[*best_], options_.goal);
     if (costly) {
       blocked_ = fmt::format(
-          "{} misses the latency or size in its fastest form: no method that "
-          "keeps the format was tried",
+          "{} misses the latency or size, so other methods in this format were "
+          "skipped",
           preferred);
     } else if (best_ && (try_methods() || try_float_layers())) {
       return;

@@ -10,6 +10,7 @@
 #include <octet/quant/optimize.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/detail/near_names.h>
+#include <octet/runtime/detail/text_table.h>
 #include <octet/runtime/error.h>
 
 #include "calibration/steps.h"
@@ -63,10 +64,6 @@ std::optional<Calibration> calibration_named(const std::string& word) {
   refuse_unknown("calibration", word, known);
 }
 
-std::string plural(size_t count, const char* thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
 Model int8_placed(const Model& model, const Recipe& recipe) {
   QuantizeOptions options;
   if (recipe.format != "int8") {
@@ -111,10 +108,11 @@ std::string Recipe::to_string() const {
   }
   if (correct_biases) parts.emplace_back("bias correction");
   if (!float_layers.empty()) {
-    parts.push_back(plural(float_layers.size(), "float layer"));
+    parts.push_back(counted(std::ssize(float_layers), "float layer"));
   }
-  if (fine_tuning == FineTuning::teacher) parts.emplace_back("QAT by teacher");
-  if (fine_tuning == FineTuning::labels) parts.emplace_back("QAT by labels");
+  if (fine_tuning == FineTuning::teacher)
+    parts.emplace_back("QAT on teacher outputs");
+  if (fine_tuning == FineTuning::labels) parts.emplace_back("QAT on labels");
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -148,11 +148,11 @@ std::string shortfall_of(const OptimizeTrial& trial, const OptimizeGoal& goal,
         !trial.drop ? fmt::format("output SQNR {} instead of {:g} dB",
                                   decibels_text(trial.sqnr), goal.min_sqnr)
         : score_name == "agreement"
-            ? fmt::format("{} of the samples change their class instead of {}",
+            ? fmt::format("{} of the samples change class, at most {} allowed",
                           percent_text(*trial.drop),
                           percent_text(goal.accuracy_drop))
-            : fmt::format("{} drops by {} points instead of {:.2f}", score_name,
-                          fmt::format("{:.2f}", 100 * *trial.drop),
+            : fmt::format("{} drops by {} points, at most {:.2f} allowed",
+                          score_name, fmt::format("{:.2f}", 100 * *trial.drop),
                           100 * goal.accuracy_drop));
   }
   if (goal.latency && !(trial.latency && *trial.latency <= *goal.latency)) {
@@ -233,8 +233,8 @@ std::string Optimized::to_string() const {
                         trials[selected].recipe.to_string());
   if (out_of_time) text += "stopped at the end of the time budget\n";
   if (!blocked.empty()) text += blocked + "\n";
-  text += fmt::format("{} trials on {} validation samples",
-                      std::ssize(trials) - early,
+  text += fmt::format("{} on {} validation samples",
+                      counted(std::ssize(trials) - early, "trial"),
                       group_digits(trials[selected].samples));
   if (early > 0) text += fmt::format(", {} on fewer", early);
   return fmt::format("{}\n\n{}", text, table.to_string());

@@ -117,4 +117,9 @@ std::string group_digits(int64_t value) {
   return text;
 }
 
+std::string counted(int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", group_digits(count), noun,
+                     count == 1 ? "" : "s");
+}
+
 }  // namespace octet

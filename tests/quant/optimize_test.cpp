@@ -75,7 +75,7 @@ TEST(Recipe, SurvivesItsConfig) {
   EXPECT_EQ(recipe_from_config(to_config(Recipe())), Recipe());
   EXPECT_EQ(recipe.to_string(),
             "fp8, percentile 99.9, equalization, AdaRound, bias correction, "
-            "2 float layers, QAT by teacher");
+            "2 float layers, QAT on teacher outputs");
   Config config = to_config(recipe);
   config.set("rounding", "adaroun");
   const auto f =

@@ -120,8 +120,8 @@ DetectorOutput detector_output(const Shape& shape, int64_t classes,
   }
   throw ShapeError(
       "shape_mismatch", "detector output",
-      fmt::format("several layouts have {}, got {}. Hint: name the head",
-                  wanted, got));
+      fmt::format("several layouts have {}, got {}. Hint: set the head", wanted,
+                  got));
 }
 
 std::vector<std::vector<Detection>> detections_of(const Tensor& output,

@@ -44,7 +44,8 @@ float integer_at(const schema::TensorT& t, std::string_view bytes, size_t i) {
   }
   throw UnsupportedError(
       "unsupported_type", fmt::format("tensor '{}'", t.name),
-      fmt::format("no constant of a supported type, got {}", name_of(t.type)));
+      fmt::format("must be a constant of a supported type, got {}",
+                  name_of(t.type)));
 }
 
 float half_to_float(uint16_t half) {
@@ -207,10 +208,11 @@ Tensor Importer::constant(int32_t tensor) const {
     throw UnsupportedError("unsupported_type", tensor_text, "must be constant");
   }
   if (width == 0 || std::ssize(bytes) != shape.size() * width) {
-    throw UnsupportedError("unsupported_type", tensor_text,
-                           fmt::format("no constant of a supported type, got "
-                                       "{}",
-                                       name_of(t.type)));
+    throw UnsupportedError(
+        "unsupported_type", tensor_text,
+        fmt::format("must be a constant of a supported type, got "
+                    "{}",
+                    name_of(t.type)));
   }
   Tensor result = Tensor::zeros(shape);
   const auto to = result.f32();

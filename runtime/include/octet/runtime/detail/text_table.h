@@ -54,4 +54,7 @@ void set_table_width(size_t characters);
 /// Formats an integer with thousands separators: 1234567 -> "1,234,567".
 std::string group_digits(int64_t value);
 
+/// "1 node", "1,234 nodes", for a noun whose plural ends in s.
+std::string counted(int64_t count, std::string_view noun);
+
 }  // namespace octet
