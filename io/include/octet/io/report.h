@@ -91,8 +91,8 @@ Drawing draw_onnx(const std::filesystem::path& path,
 /// more crossing edges than can be drawn. Hint: to_dot().
 std::string to_svg(const Drawing& drawing);
 
-/// Returns a self-contained SVG chart of a search: score, or output SQNR, of the
-/// complete trials against latency and file size. The trials that no other
+/// Returns a self-contained SVG chart of a search: score, or output SQNR, of
+/// the complete trials against latency and file size. The trials that no other
 /// trial beats are joined by a line, the selected trial is marked; tooltips
 /// name the recipes.
 std::string to_svg(const quant::Optimized& found);
