@@ -178,8 +178,8 @@ std::string page_of_float(const ExplainOptions& o, const Model& model) {
   Page page(fmt::format("{}: a float model with {} parameters; not quantized",
                         o.model.what, group_digits(model.parameter_count())));
   page.section("What would be quantized, and why");
-  page.line(
-      fmt::format("{}: {}", counted(layers.size(), "layer"), some_of(layers)));
+  page.line(fmt::format("{}: {}", counted(std::ssize(layers), "layer"),
+                        some_of(layers)));
   Reasons why;
   for (const quant::QdqPoint& point : planned.plan.points) {
     why.add(point.reason, point.layer);
@@ -228,8 +228,8 @@ std::string page_of_quantized(const ExplainOptions& o,
   std::string title = o.model.what + ": quantized";
   if (summary) {
     title += fmt::format("; {} bytes, {}, {}", group_digits(summary->bytes),
-                         counted(summary->nodes.size(), "node"),
-                         counted(summary->qdq_pairs.size(), "Q/DQ pair"));
+                         counted(std::ssize(summary->nodes), "node"),
+                         counted(std::ssize(summary->qdq_pairs), "Q/DQ pair"));
   } else if (std::filesystem::exists(o.model.what)) {
     title += fmt::format("; {} bytes",
                          group_digits(static_cast<int64_t>(

@@ -22,6 +22,7 @@ void add_types(const io::OnnxSummary& summary, Page& page) {
   }
   const auto types = [](const std::map<std::string, size_t>& counts) {
     std::vector<std::string> parts;
+    parts.reserve(counts.size());
     for (const auto& [type, count] : counts) {
       parts.push_back(fmt::format("{} {}", count, type));
     }
@@ -111,11 +112,11 @@ void add_precisions(const io::LintReport& lint,
   }
   const char* format = fp8 ? "FP8" : "INT8";
   page.section("What is quantized, and why");
-  page.line(fmt::format(
-      "{} of {} run in {}, by the forecast for {}.",
-      int8.size() + inputs.size(),
-      counted(lint.layers.size(), "convolution, product, sum or pooling layer"),
-      format, lint.target));
+  page.line(fmt::format("{} of {} run in {}, by the forecast for {}.",
+                        int8.size() + inputs.size(),
+                        counted(std::ssize(lint.layers),
+                                "convolution, product, sum or pooling layer"),
+                        format, lint.target));
   if (!int8.empty()) {
     page.line(fmt::format("{} inputs and outputs: {}", format, some_of(int8)));
   }

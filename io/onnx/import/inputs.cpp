@@ -260,7 +260,9 @@ bool keeps_leading_axes(const onnx::NodeProto& node, const std::string& value) {
   if (op == "MatMul") return node.input(0) == value;
   if (op == "Gather") return node.input(1) == value;  // indices of a table
   return traits_of(op).axes == AxisRole::pointwise ||
-         is_one_of(op, "Cast Clip Dropout Identity LayerNormalization Slice");
+         is_one_of(op,
+                   "Cast Clip DequantizeLinear Dropout Identity "
+                   "LayerNormalization QuantizeLinear Slice");
 }
 
 /// Whether the second axis of `value` is the batch of a recurrent operator.

@@ -123,7 +123,7 @@ struct OptimizeGoal {
 
 /// A recipe and its result on validation samples.
 struct OptimizeTrial {
-  Recipe recipe = {};
+  Recipe recipe = {};     ///< of the trial
   int64_t samples = 0;    ///< validation samples; fewer in early rounds
   bool complete = false;  ///< on all samples
   /// Score, else the agreement with the float model's classes, if defined.
