@@ -79,7 +79,8 @@ class ModelBuilder {
                   builder = layer_builder(layer, prefix_ + layer.name, state_);
                 }
                 values[index][number] = builder->call(arguments, number);
-                update_masks(layer, arguments, values[index][number]);
+                update_masks(layer, state_.dialect.major, arguments,
+                             values[index][number]);
                 add_alias(layer, values[index][number]);
                 if (traces(TraceKind::import)) {
                   trace_import(layer, values[index][number]);
@@ -335,6 +336,11 @@ BuiltModel build_model(const KerasGraph& graph, BuildState& state) {
   ModelBuilder builder(graph, "", state);
   std::vector<SymbolicTensor> outputs;
   for (const KerasValue& y : builder.call(inputs)) {
+    if (y.other_masked_steps) {
+      warn("masked_steps", "output",
+           "masked steps differ from Keras, which sets them to 0 in Multiply "
+           "and to the first input in Maximum and Minimum");
+    }
     // Images are not transposed; features have Keras' order.
     const bool image = order_of(y).channels_first;
     outputs.push_back(image ? y.tensor : materialize(y, {}).tensor);

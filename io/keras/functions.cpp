@@ -102,6 +102,18 @@ Outputs apply_reduction(Call& c) {
   return {kReduce(c.x(), axes, keepdims ? Keepdims::yes : Keepdims::no)};
 }
 
+Outputs apply_any(Call& c) {
+  const Axes axes = c.axes(c.settings.find_or_positional({"axis"}));
+  if (std::ssize(axes) == c.rank() - 1) {
+    throw UnsupportedError("unsupported_attribute", "axis",
+                           "must leave an axis besides the batch");
+  }
+  const bool boolean = c.x().node->layer->class_name() == "Compare";
+  return {octet::max(
+      boolean ? c.x() : not_equal(c.x(), 0), axes,
+      c.settings.is_true({"keepdims"}) ? Keepdims::yes : Keepdims::no)};
+}
+
 // --- several tensors ---------------------------------------------------------
 
 Outputs apply_matmul(Call& c) {
@@ -348,6 +360,7 @@ constexpr KerasFunction kFunctions[] = {
     {"AddN", apply_add_n, kElementwise, 0},
     {"Amax", apply_reduction<octet::max>, kAxis},
     {"Amin", apply_reduction<octet::min>, kAxis},
+    {"Any", apply_any},
     {"Argmax", apply_reduction<argmax_over>, kAxis},
     {"Argmin", apply_reduction<argmin_over>, kAxis},
     {"Cast", apply_cast, kElementwise},
@@ -359,6 +372,8 @@ constexpr KerasFunction kFunctions[] = {
      kElementwise},
     {"Clip", apply_clip, kElementwise},
     {"Concatenate", apply_concatenate, kAxis, 0},
+    {"ConvertToTensor", [](Call& c) -> Outputs { return {c.x()}; },
+     kElementwise},
     {"CustomScaleLayer", apply_scaled_add, kElementwise, 2},
     {"DepthToSpace",
      [](Call& c) -> Outputs { return {depth_to_space(c.x(), block_size(c))}; }},

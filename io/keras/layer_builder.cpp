@@ -91,7 +91,7 @@ class SequenceBuilder : public LayerBuilder {
     });
     const auto mask = take_mask(used, layer().class_name);
     std::vector<KerasValue> values = only_tensors(used);
-    if (mask) values.push_back(*mask);
+    if (mask) values.push_back(shared_mask(*mask, values[0]));
     if (!steps_) steps_ = steps_for(keras_shape(values[0]));
     if (steps_->empty() && values.size() != 1) {
       throw UnsupportedError(
@@ -275,6 +275,9 @@ KerasValue LayerBuilder::run(const LayerSpec& step,
                                       : call_masked(part->layer, tensors));
   y.unmasked = unmasked;
   y.unused_mask = std::ranges::any_of(inputs, &KerasValue::unused_mask);
+  y.other_masked_steps =
+      std::ranges::any_of(inputs, &KerasValue::other_masked_steps) &&
+      !has_mask_input(step, y.tensor.node->inputs.size());
   return y;
 }
 

@@ -171,11 +171,12 @@ KerasValue materialize(const KerasValue& value, const AxisOrder& wanted) {
   }
   if (const auto moves = between(value.layout, target)) {
     return {arranged(value.tensor, *moves), std::move(target), value.unmasked,
-            value.unused_mask};
+            value.unused_mask, value.other_masked_steps};
   }
   const SymbolicTensor in_keras = arranged(value.tensor, value.layout);
   return {arranged(in_keras, between(AxisLayout(dims), target).value()),
-          std::move(target), value.unmasked, value.unused_mask};
+          std::move(target), value.unmasked, value.unused_mask,
+          value.other_masked_steps};
 }
 
 AxisOrder order_for(const LayerSpec& step, std::span<const KerasValue> inputs) {

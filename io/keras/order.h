@@ -30,6 +30,8 @@ struct KerasValue {
   bool unmasked = false;
   /// Whether Keras has a mask that the preceding layer does not use.
   bool unused_mask = false;
+  /// Keras 3 has other values in masked steps, from merging layers.
+  bool other_masked_steps = false;
 };
 
 KerasValue value_in(const AxisOrder& order, const SymbolicTensor& tensor);

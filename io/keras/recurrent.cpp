@@ -11,6 +11,7 @@
 #include <octet/runtime/error.h>
 
 #include "keras/builder.h"
+#include "keras/masks.h"
 #include "printable.h"
 
 namespace octet::io {
@@ -60,6 +61,7 @@ RecurrentCall recurrent_call(const std::vector<BuiltArgument>& arguments) {
   for (const KerasValue& x : states) {
     result.inputs.push_back(materialize(x, {}));
   }
+  if (result.mask) result.mask = shared_mask(*result.mask, result.inputs[0]);
   return result;
 }
 

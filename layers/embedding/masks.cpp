@@ -119,7 +119,7 @@ SymbolicTensor created_mask(const GraphNode& node) {
   }
   const double value = node.layer->config().at("mask_value").as_number();
   const SymbolicTensor counts =
-      max(not_equal(x, static_cast<float>(value)), {-1});
+      max(not_equal(x, static_cast<float>(value)), {x.shape().rank() - 1});
   if (counts.shape().rank() != 2) return {};
   return counts;
 }

@@ -63,6 +63,7 @@ std::vector<GoldenFile> golden_files() {
       {"k3_masked", "k3_masked.keras"},
       {"k3_masked_chain", "k3_masked_chain.h5"},
       {"k3_masked_chain", "k3_masked_chain.keras"},
+      {"k3_masked_operations", "k3_masked_operations.keras"},
       {"k3_not_augmenting", "k3_not_augmenting.h5"},
       {"k3_preprocessing", "k3_preprocessing.keras"},
       {"k3_preprocessing_channels_first",

@@ -1,4 +1,5 @@
-// Options of recurrent layers in Keras files. Outputs: keras_golden_test.cpp.
+// Options of recurrent layers in Keras files, and masks that merging layers
+// apply. Outputs: keras_golden_test.cpp.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -113,6 +114,72 @@ TEST(KerasRecurrent, RejectsOtherBidirectionalLayers) {
                             keras_layer("GRU", "b",
                                         R"("units":3,"go_backwards":true)")),
               HasSubstr("'units'"));
+}
+
+std::string call_of(const std::string& a, const std::string& b = "") {
+  const auto tensor = [](const std::string& name) {
+    return R"([")" + name + R"(",0,0,{}])";
+  };
+  return "[[" + tensor(a) + (b.empty() ? "" : "," + tensor(b)) + "]]";
+}
+
+/// Returns a model in which `merge` merges a masked sequence and itself or, if
+/// `other` is set, a sequence with another mask; then `last`.
+Model merged(const std::string& merge, bool other, const std::string& last,
+             const std::string& version = "3.15.1") {
+  const std::string options =
+      last == "LSTM" ? R"("units":2,"use_bias":false)" : "";
+  const std::string b = other ? "m2" : "m1";
+  const TempFolder folder;
+  KerasFile file(
+      keras_functional(
+          {keras_input("i", "[null,4,3]"),
+           keras_layer("Masking", "m1", R"("mask_value":0.0)", call_of("i")),
+           keras_layer("Masking", "m2", R"("mask_value":1.0)", call_of("i")),
+           keras_layer(merge, "both", "", call_of("m1", b)),
+           keras_layer(last, "last", options, call_of("both"))},
+          R"([["i",0,0]])", R"([["last",0,0]])"),
+      version);
+  if (last == "LSTM") {
+    file.layer("last", {{"kernel:0", Tensor::zeros({3, 8})},
+                        {"recurrent_kernel:0", Tensor::zeros({2, 8})}});
+  }
+  file.write(folder / "m.h5");
+  return load_keras(folder / "m.h5");
+}
+
+std::string refusal_of_merge(const std::string& merge, bool other,
+                             const std::string& last) {
+  return failure_of<UnsupportedError>([&] { (void)merged(merge, other, last); })
+      .message;
+}
+
+// Keras 3 multiplies by 1 in a masked step of one input; the products of both
+// inputs were used.
+TEST(KerasMasks, RejectsProductsOfDifferentMasks) {
+  for (const char* merge : {"Multiply", "Maximum", "Minimum"}) {
+    EXPECT_THAT(refusal_of_merge(merge, true, "LSTM"),
+                HasSubstr("must all have the same mask"));
+  }
+  EXPECT_NO_THROW(merged("Add", true, "LSTM"));
+  EXPECT_NO_THROW(merged("Multiply", true, "LSTM", "2.15.0"));
+}
+
+TEST(KerasMasks, RejectsConsumersOfMaskedStepsOfAProduct) {
+  for (const char* layer : {"Flatten", "GlobalMaxPooling1D", "Softmax"}) {
+    EXPECT_THAT(refusal_of_merge("Multiply", false, layer),
+                HasSubstr("must not consume masked steps"))
+        << layer;
+  }
+  EXPECT_NO_THROW(merged("Multiply", false, "LSTM"));
+  EXPECT_NO_THROW(merged("Multiply", false, "GlobalAveragePooling1D"));
+  EXPECT_NO_THROW(merged("Multiply", false, "Flatten", "2.15.0"));
+}
+
+TEST(KerasMasks, WarnsOfMaskedStepsInOutputs) {
+  const WarningCapture warnings;
+  (void)merged("Multiply", false, "Activation");
+  EXPECT_EQ(warnings.messages.at(0).code, "masked_steps");
 }
 
 }  // namespace

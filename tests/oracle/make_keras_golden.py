@@ -277,6 +277,20 @@ def masked():
                        name="masked")
 
 
+def masked_operations():
+    """Masks in operations of the file, and merges of equal masks."""
+    padded = keras.Input((6, 3), name="padded")
+    x = layers.Masking(name="masking")(padded)
+    x = layers.SimpleRNN(4, return_sequences=True, name="memory")(x)
+    a = layers.MultiHeadAttention(2, 3, name="self")(x, x)
+    gated = layers.Multiply(name="gated")(
+        [a, layers.Dense(4, activation="sigmoid", name="gate")(a)])
+    last = layers.LSTM(3, name="last")(gated)
+    top = layers.Maximum(name="top")([gated, a])
+    mean = layers.GlobalAveragePooling1D(name="mean")(top)
+    return keras.Model(padded, [last, mean], name="masked_operations")
+
+
 def masked_chain():
     """Masks that no call of the file names."""
     return keras.Sequential([
@@ -555,7 +569,7 @@ def keras_3():
     save(model, "k3_recurrent", [".deflated.keras", ".h5", ".weights.h5",
                                  ".architecture.json"])
     record("k3_recurrent", model)
-    for make in masked, masked_chain:
+    for make in masked, masked_chain, masked_operations:
         model = make()
         fill(model)
         # Keras cannot load its .h5 files with operations of masks.
