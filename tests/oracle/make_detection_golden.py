@@ -53,6 +53,18 @@ def case(seed, images, by, crowds):
     return {"images": images, "objects": objects, "detections": detections}
 
 
+def exact_case():
+    """Overlaps of exactly 0.85 and 0.9, and recalls of k / 100: equal to the
+    thresholds, which numpy.linspace() rounds."""
+    objects = [{"image": 0, "label": k // 100, "box": [k, 0, 1, 20],
+                "crowd": False} for k in range(200)]
+    detections = [{"image": 0, "label": o["label"],
+                   "box": o["box"][:3] + [17 if k % 2 else 18],
+                   "score": round(1 - k / 400, 6)}
+                  for k, o in enumerate(objects) if k % 3]
+    return {"images": 1, "objects": objects, "detections": detections}
+
+
 def scores(c):
     coco = COCO()
     coco.dataset = {
@@ -83,7 +95,8 @@ def scores(c):
 
 def main():
     cases = [case(1, 1, 0.05, 0), case(2, 6, 0.1, 0), case(3, 12, 0.2, 0.2),
-             case(4, 30, 0.15, 0.05), case(5, 4, 0.02, 0.5)]
+             case(4, 30, 0.15, 0.05), case(5, 4, 0.02, 0.5),
+             exact_case()]
     for c in cases:
         with contextlib.redirect_stdout(io.StringIO()):
             c["expected"] = scores(c)
