@@ -91,11 +91,24 @@ PreparedImage prepared(const fs::path& path, const Preparation& by) {
           io::image_placement(size, by.size, by.resize)};
 }
 
-/// Returns the number of classes in the label file, in --class-names or in the
-/// model file; 0 if unknown.
-int64_t known_classes(const io::DetectionSet& set,
-                      const std::vector<std::string>& names) {
-  return std::ssize(set.classes.empty() ? names : set.classes);
+/// Numbers the classes of a label file by names in the order of the outputs.
+/// Throws: ValueError for an object of a class without such a name.
+void number_by_names(io::DetectionSet& set,
+                     const std::vector<std::string>& names) {
+  const auto output_of = [&](int64_t category) {
+    const std::string& name = set.classes[static_cast<size_t>(category)];
+    const auto found = std::ranges::find(names, name);
+    if (found != names.end()) return found - names.begin();
+    throw ValueError(
+        "unknown_name", "--labels",
+        fmt::format("category '{}' is none of the model's {}. Hint: list the "
+                    "names of the label file in the order of the outputs: "
+                    "--class-names A,B",
+                    printable(name, 40), few_classes(names)));
+  };
+  for (std::vector<train::LabeledBox>& objects : set.objects) {
+    for (train::LabeledBox& o : objects) o.label = output_of(o.label);
+  }
 }
 
 /// Returns the number of classes of an output with a known head. Outputs have
@@ -115,8 +128,9 @@ class DetectorRun {
     target_.class_count = -1;
     if (!target_.resize_is_stored) target_.usual_resize = kLetterbox;
     mode_ = model_.preprocess_mode(e.data, target_);
-    names_ =
-        set_.classes.empty() ? class_names_for(e.data, target_) : set_.classes;
+    names_ = class_names_for(e.data, target_);
+    if (names_.empty()) names_ = set_.classes;
+    if (!set_.classes.empty()) number_by_names(set_, names_);
     by_ = {.size = {target_.image[0], target_.image[1]},
            .channels = target_.image[2],
            .resize = resize_for(e.data, target_),
@@ -159,7 +173,7 @@ class DetectorRun {
   void find_layout(const Shape& shape) {
     std::optional<train::DetectorHead> head;
     if (!e_.head.empty()) head = train::detector_head(e_.head);
-    classes_ = known_classes(set_, names_);
+    classes_ = std::ssize(names_);
     const bool named = head && *head != train::DetectorHead::end_to_end;
     if (classes_ == 0 && named) classes_ = classes_of(shape, *head);
     if (classes_ == 0) {

@@ -37,9 +37,9 @@ class LabelRows {
     std::set<std::vector<double>> seen;
     while (!rest.empty()) {
       const size_t end = std::min(rest.find('\n'), rest.size());
+      ++line_;
       const std::vector<double> row = numbers(rest.substr(0, end));
       rest.remove_prefix(std::min(end + 1, rest.size()));
-      ++line_;
       if (row.empty()) continue;
       const train::LabeledBox object = object_of(row);
       if (object.box.area() <= 0) {
@@ -56,7 +56,7 @@ class LabelRows {
  private:
   [[noreturn]] void refuse(const std::string& reason) const {
     throw FormatError("invalid_value",
-                      fmt::format("{}, line {}", path_.string(), line_ + 1),
+                      fmt::format("{}, line {}", path_.string(), line_),
                       reason);
   }
 
@@ -123,7 +123,7 @@ class LabelRows {
 
   const fs::path& path_;
   IgnoredRows& ignored_;
-  int64_t line_ = 0;
+  int64_t line_ = 0;  // from 1
 };
 
 /// Returns the path with its last folder "images" replaced by "labels"; empty

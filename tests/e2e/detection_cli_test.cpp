@@ -130,12 +130,33 @@ TEST_F(DetectionCli, ReadsCocoFiles) {
   EXPECT_THAT(refused(model + "list.json").text(), HasSubstr("categories"));
 }
 
+// The order of the ids counted, also with names in the order of the outputs.
+TEST_F(DetectionCli, NumbersCategoriesByTheirNames) {
+  put("coco.json", R"({
+    "categories": [{"id": 1, "name": "box"}, {"id": 2, "name": "ball"}],
+    "images": [{"id": 1, "file_name": "a.png", "width": 24, "height": 16}],
+    "annotations": [
+      {"id": 1, "image_id": 1, "category_id": 2, "bbox": [8, 6, 8, 4]},
+      {"id": 2, "image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1]}]})");
+  EXPECT_NEAR(ball(scores(kModel + " --labels coco.json")), 1, 1e-9);
+  EXPECT_EQ(scores(kModel + " --labels coco.json")
+                .at("classes")
+                .as_list()[0]
+                .at("name"),
+            Config("ball"));
+  EXPECT_THAT(refused("d.onnx --data images --labels coco.json --head yolov8 "
+                      "--class-names ball,cube")
+                  .text(),
+              HasSubstr("category 'box' is none of the model's 'ball'"));
+}
+
 TEST_F(DetectionCli, RefusesBadLabels) {
   const auto reason = [&](const std::string& row) {
     put("labels/a.txt", row);
     return refused(kModel).text();
   };
   EXPECT_THAT(reason("0 0.5 0.5\n"), HasSubstr("must have 5 numbers"));
+  EXPECT_THAT(refused(kModel).subject, HasSubstr("a.txt, line 1"));
   EXPECT_THAT(reason("0 12 8 8 4\n"), HasSubstr("divide pixels"));
   EXPECT_THAT(reason("0 0.5 -0.5 0.1 0.1\n"), HasSubstr("got -0.5"));
   EXPECT_THAT(reason("0 0.5 nan 0.1 0.1\n"), HasSubstr("0 to 1, got nan"));
