@@ -26,6 +26,7 @@
 #include "commands.h"
 #include "data_options.h"
 #include "explain_page.h"
+#include "job_file.h"
 #include "placement_options.h"
 #include "quantization_check.h"
 #include "read_model.h"
@@ -101,17 +102,6 @@ void add_costs(const ExplainOptions& o, const Model& model, Page& page) {
   }
 }
 
-std::string data_words(const ExplainOptions& o) {
-  std::string text;
-  for (const std::string& path : o.data.paths) {
-    text += " --data " + shell_word(path);
-  }
-  for (const std::string& path : o.data.labels) {
-    text += " --labels " + shell_word(path);
-  }
-  return text;
-}
-
 std::string stem_of(const std::string& file) {
   return std::filesystem::path(file).stem().string();
 }
@@ -123,7 +113,7 @@ std::string best_name(const ExplainOptions& o, const std::string& file) {
 }
 
 void add_next_steps(const ExplainOptions& o, bool loads, Page& page) {
-  const std::string file = shell_word(o.model.what);
+  const std::string file = model_words(o.model);
   const bool onnx = is_onnx(o.model.what);
   if (onnx) {
     page.command("See every layer with its precision and Q/DQ:",
@@ -140,16 +130,17 @@ void add_next_steps(const ExplainOptions& o, bool loads, Page& page) {
     return;
   }
   page.command("Find the layers that lose most accuracy:",
-               fmt::format("octet sensitivity {}{}{}", file, data_words(o),
+               fmt::format("octet sensitivity {}{}{}", file, data_words(o.data),
                            o.reference.empty() || !onnx
                                ? ""
                                : " --reference " + shell_word(o.reference)));
   if (o.reference.empty()) return;
-  page.command("Search for a better file for the target:",
-               fmt::format("octet optimize {}{} --target {} -o {}",
-                           shell_word(o.reference), data_words(o),
-                           o.target.empty() ? "tensorrt10" : o.target,
-                           shell_word(best_name(o, o.reference))));
+  page.command(
+      "Search for a better file for the target:",
+      fmt::format("octet optimize {}{} --target {} -o {}",
+                  model_words(beside(o.model, o.reference)), data_words(o.data),
+                  o.target.empty() ? "tensorrt10" : o.target,
+                  shell_word(best_name(o, o.reference))));
 }
 
 io::Target lint_target(const ExplainOptions& o) {
@@ -198,7 +189,7 @@ std::string page_of_float(const ExplainOptions& o, const Model& model) {
     floating.print(page);
   }
   page.section("What to do next");
-  const std::string file = shell_word(o.model.what);
+  const std::string file = model_words(o.model);
   page.command("See the plan with its rules:",
                fmt::format("octet plan {} --explain", file));
   page.command("Time the float model and a simulated INT8 model here:",
@@ -208,14 +199,15 @@ std::string page_of_float(const ExplainOptions& o, const Model& model) {
     return page.text();
   }
   const std::string stem = stem_of(o.model.what);
-  page.command("Quantize by calibration:",
-               fmt::format("octet quantize {}{} -o {}", file, data_words(o),
-                           shell_word(stem + "_int8.onnx")));
   page.command(
-      "Search for the best file for a runtime:",
-      fmt::format("octet optimize {}{} --target {} -o {}", file, data_words(o),
-                  o.target.empty() ? "tensorrt10" : o.target,
-                  shell_word(best_name(o, o.model.what))));
+      "Quantize by calibration:",
+      fmt::format("octet quantize {}{} -o {}", file, data_words(o.data),
+                  shell_word(stem + "_int8.onnx")));
+  page.command("Search for the best file for a runtime:",
+               fmt::format("octet optimize {}{} --target {} -o {}", file,
+                           data_words(o.data),
+                           o.target.empty() ? "tensorrt10" : o.target,
+                           shell_word(best_name(o, o.model.what))));
   return page.text();
 }
 

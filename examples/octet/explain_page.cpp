@@ -43,17 +43,6 @@ void add_types(const io::OnnxSummary& summary, Page& page) {
 
 }  // namespace
 
-std::string shell_word(const std::string& word) {
-  const bool plain =
-      !word.empty() && word.find_first_not_of(
-                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV"
-                           "WXYZ0123456789_./:=@%+,-") == std::string::npos;
-  if (plain) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string some_of(const std::vector<std::string>& names) {
   constexpr size_t kNamed = 6;
   const std::vector<std::string> first(

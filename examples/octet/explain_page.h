@@ -12,9 +12,6 @@
 
 namespace octet::program {
 
-/// Returns a word quoted for the shell, if necessary.
-std::string shell_word(const std::string& word);
-
 /// Returns "a, b and 3 more".
 std::string some_of(const std::vector<std::string>& names);
 

@@ -23,6 +23,60 @@ std::string toml_string(std::string_view text) {
   return result + '"';
 }
 
+/// Options of a command line; their values as in JobSection.
+struct ShellOptions {
+  std::string text;
+
+  void set(std::string_view key, std::string_view value) {
+    if (value.empty()) return;
+    text += fmt::format(" --{} {}", key, shell_word(std::string(value)));
+  }
+  void set(std::string_view key, const std::vector<std::string>& values) {
+    for (const std::string& value : values) set(key, std::string_view(value));
+  }
+  void set(std::string_view key, bool value) {
+    if (value) text += fmt::format(" --{}", key);
+  }
+  void set(std::string_view key, int64_t value) {
+    text += fmt::format(" --{} {}", key, value);
+  }
+  void set(std::string_view key, double value) {
+    text += fmt::format(" --{} {}", key, value);
+  }
+};
+
+template <class Options>
+void add_loading(Options& to, const ModelSource& model) {
+  to.set("architecture", std::string_view(model.architecture));
+  to.set("input-shape", model.input_shape);
+  const ModelSource usual;
+  if (model.time_limit != usual.time_limit) {
+    to.set("time-limit", model.time_limit);
+  }
+  if (model.memory_mib != usual.memory_mib) {
+    to.set("memory-limit", model.memory_mib);
+  }
+}
+
+template <class Options>
+void add_samples(Options& to, const DataOptions& data) {
+  to.set("data", data.paths);
+  to.set("labels", data.labels);
+  to.set("preprocess", std::string_view(data.preprocess));
+  to.set("layout", std::string_view(data.layout.value_or("")));
+  to.set("skip-corrupt", data.skip_corrupt);
+  to.set("resize", std::string_view(data.resize));
+  to.set("crop", std::string_view(data.crop));
+  to.set("class-names", std::string_view(data.class_names));
+  to.set("columns", std::string_view(data.columns));
+  if (!data.pad) return;
+  if (data.pad->empty()) {
+    to.set("pad", true);
+  } else {
+    to.set("pad", std::string_view(*data.pad));
+  }
+}
+
 }  // namespace
 
 JobSection::JobSection(std::string_view command)
@@ -59,24 +113,37 @@ JobSection& JobSection::set(std::string_view key, double value) {
 }
 
 JobSection& JobSection::add_model_options(const ModelSource& model) {
-  return set("model", std::string_view(model.what))
-      .set("architecture", std::string_view(model.architecture))
-      .set("input-shape", model.input_shape);
+  set("model", std::string_view(model.what));
+  add_loading(*this, model);
+  return *this;
 }
 
 JobSection& JobSection::add_data(const DataOptions& data) {
-  set("data", data.paths)
-      .set("labels", data.labels)
-      .set("preprocess", std::string_view(data.preprocess))
-      .set("layout", std::string_view(data.layout.value_or("")))
-      .set("skip-corrupt", data.skip_corrupt)
-      .set("resize", std::string_view(data.resize))
-      .set("crop", std::string_view(data.crop))
-      .set("class-names", std::string_view(data.class_names))
-      .set("columns", std::string_view(data.columns));
-  if (!data.pad) return *this;
-  return data.pad->empty() ? set("pad", true)
-                           : set("pad", std::string_view(*data.pad));
+  add_samples(*this, data);
+  return *this;
+}
+
+std::string shell_word(const std::string& word) {
+  const bool plain =
+      !word.empty() && word.find_first_not_of(
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV"
+                           "WXYZ0123456789_./:=@%+,-") == std::string::npos;
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string model_words(const ModelSource& model) {
+  ShellOptions words;
+  add_loading(words, model);
+  return shell_word(model.what) + words.text;
+}
+
+std::string data_words(const DataOptions& data) {
+  ShellOptions words;
+  add_samples(words, data);
+  return words.text;
 }
 
 }  // namespace octet::program

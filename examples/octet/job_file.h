@@ -1,4 +1,4 @@
-// Job files that repeat a command.
+// Job files and command lines that repeat a command.
 #pragma once
 
 #include <cstdint>
@@ -33,5 +33,16 @@ class JobSection {
   JobSection& add(std::string_view key, const std::string& value);
   std::string text_;
 };
+
+/// Returns a word quoted for the shell, if necessary.
+std::string shell_word(const std::string& word);
+
+/// Returns the model argument of a command line and its options that differ
+/// from their defaults.
+std::string model_words(const ModelSource& model);
+
+/// Returns " --data x.npy" and the other options that differ from their
+/// defaults.
+std::string data_words(const DataOptions& data);
 
 }  // namespace octet::program

@@ -149,6 +149,35 @@ void check_teacher(const QatOptions& o, bool has_qdq) {
   }
 }
 
+/// Throws: ValueError for a teacher with other outputs than the model's, or
+/// with logits instead of probabilities or the reverse.
+void check_outputs(const Model& model, const Model& teacher,
+                   const std::string& name) {
+  const auto is_probability = [](const std::string& end) {
+    return end == "softmax" || end == "sigmoid";
+  };
+  for (size_t i = 0; i < model.outputs().size(); ++i) {
+    if (teacher.outputs().size() != model.outputs().size() ||
+        teacher.outputs()[i].shape() != model.outputs()[i].shape()) {
+      throw ValueError(
+          "shape_mismatch", "--teacher",
+          fmt::format("'{}' must have the outputs of the model", name));
+    }
+    const std::string wanted = train::output_activation(model, i);
+    const std::string given = train::output_activation(teacher, i);
+    const bool known = !wanted.empty() && !given.empty();
+    if (!known || wanted == given ||
+        (!is_probability(wanted) && !is_probability(given))) {
+      continue;
+    }
+    throw ValueError(
+        "activation_mismatch", "--teacher",
+        fmt::format("output {} of '{}' ends in {}, but that of the model in "
+                    "{}. Hint: both must end in the same activation",
+                    i, name, given, wanted));
+  }
+}
+
 /// Returns the losses of the model's outputs. With --teacher, replaces the
 /// labels of the samples by the teacher's outputs.
 std::vector<std::string> apply_teacher(const QatOptions& o, const Model& model,
@@ -158,16 +187,7 @@ std::vector<std::string> apply_teacher(const QatOptions& o, const Model& model,
   if (o.teacher != "self") {
     other = as_option("--teacher",
                       [&] { return read_model(beside(o.model, o.teacher)); });
-    for (size_t i = 0; i < model.outputs().size(); ++i) {
-      const bool fits =
-          other->outputs().size() == model.outputs().size() &&
-          other->outputs()[i].shape() == model.outputs()[i].shape();
-      if (fits) continue;
-      throw ValueError("shape_mismatch", "--teacher",
-                       fmt::format("'{}' must have outputs of the same number "
-                                   "and shapes as the model",
-                                   o.teacher));
-    }
+    check_outputs(model, *other, o.teacher);
   }
   const Model& teacher = other ? *other : model;
   parts.training = train::labeled_by(teacher, parts.training);

@@ -15,6 +15,7 @@
 #include <octet/quant/quant.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>
+#include <octet/train/loss.h>
 
 #include "command.h"
 
@@ -254,6 +255,18 @@ TEST_F(OctetOptimize, QatLearnsFromATeacherWithoutLabels) {
             0);
 }
 
+// Logits learned the probabilities of the teacher.
+TEST_F(OctetOptimize, QatRejectsTeachersWithAnotherActivation) {
+  io::save_model(train::logits_model(tiny_network()), folder_ / "logits.h5");
+  for (const char* models :
+       {"logits.h5 --teacher in.h5", "in.h5 --teacher logits.h5"}) {
+    const CommandResult r =
+        run(fmt::format("qat {} --data x.npy --epochs 1 -o u.onnx", models));
+    EXPECT_EQ(r.failure.code, "activation_mismatch") << r.output;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "u.onnx"));
+}
+
 TEST_F(OctetOptimize, ExplainPrintsCommandsThatRun) {
   ASSERT_EQ(run("quantize in.h5 --data x.npy -o q.onnx").exit_code, 0);
   ASSERT_EQ(run("quantize in.h5 --data x.npy -o q.tflite").exit_code, 0);
@@ -278,6 +291,19 @@ TEST_F(OctetOptimize, ExplainPrintsCommandsThatRun) {
     }
     EXPECT_GE(commands, 2) << r.output;
   }
+}
+
+// The preprocessing and the limits were missing.
+TEST_F(OctetOptimize, SuggestsCommandsWithTheGivenOptions) {
+  const CommandResult r = run(
+      "explain in.h5 --data x.npy --preprocess 0.5/0.25 --crop none --pad 0 "
+      "--skip-corrupt --time-limit 60");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(r.output,
+              HasSubstr("octet quantize in.h5 --time-limit 60 --data x.npy "
+                        "--preprocess 0.5/0.25 --skip-corrupt --crop none "
+                        "--pad 0 -o in_int8.onnx"));
+  EXPECT_THAT(r.output, HasSubstr("octet bench in.h5 --time-limit 60 --int8"));
 }
 
 }  // namespace
