@@ -224,7 +224,9 @@ class RecipeSearch {
 
   std::vector<std::string> sensitive_layers() {
     constexpr int64_t kSamples = 64;
-    if (state_.sensitive.empty() && !time_is_up()) {
+    if (state_.sensitive.empty() && time_is_up()) {
+      out_of_time_ = true;
+    } else if (state_.sensitive.empty()) {
       const Sensitivity found =
           sensitivity(model_of_best(), calibration_, {.samples = kSamples});
       for (const LayerSensitivity& layer : found.by_sqnr()) {
@@ -249,6 +251,7 @@ class RecipeSearch {
           ranked.emplace_back(-trial.sqnr, std::move(recipe));
         }
       }
+      if (ranked.empty() && time_is_up()) break;
       if (ranked.empty()) return {{.format = options_.formats[0]}};
       std::ranges::stable_sort(ranked, {}, &std::pair<double, Recipe>::first);
       const size_t kept = std::max(kKept, ranked.size() / 2);
@@ -371,7 +374,9 @@ class RecipeSearch {
     if (!options_.on_change) return;
     OptimizeState state = state_;
     std::erase_if(earlier_.trials, [&](const OptimizeTrial& trial) {
-      return std::ranges::find(state_.trials, trial) != state_.trials.end();
+      return std::ranges::any_of(state_.trials, [&](const OptimizeTrial& t) {
+        return t.recipe == trial.recipe && t.samples == trial.samples;
+      });
     });
     state.trials.insert(state.trials.begin(), earlier_.trials.begin(),
                         earlier_.trials.end());

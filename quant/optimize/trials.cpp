@@ -22,13 +22,19 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// JSON has no infinity, as the SQNR of exact outputs, and no NaN.
 Config number_or_null(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Config(*value) : Config();
+  if (!value) return {};
+  return std::isfinite(*value) ? Config(*value)
+                               : Config(fmt::format("{}", *value));
 }
 
 std::optional<double> number_in(const Config& config, std::string_view name) {
   const Config& value = config.at(name);
   if (value.is_null()) return {};
+  if (value == Config("inf")) return kInfinity;
+  if (value == Config("-inf")) return -kInfinity;
+  if (value == Config("nan") || value == Config("-nan")) return std::nan("");
   return value.as_number();
 }
 
@@ -52,8 +58,7 @@ OptimizeTrial trial_from_config(const Config& config) {
   t.complete = config.at("complete").as_bool();
   t.score = number_in(config, "score");
   t.drop = number_in(config, "drop");
-  // The SQNR of exact outputs is infinite, which JSON does not represent.
-  t.sqnr = number_in(config, "sqnr_db").value_or(kInfinity);
+  t.sqnr = number_in(config, "sqnr_db").value_or(std::nan(""));
   t.latency = number_in(config, "latency_ms");
   if (!config.at("bytes").is_null()) t.bytes = config.at("bytes").as_int();
   t.seconds = config.at("seconds").as_number();

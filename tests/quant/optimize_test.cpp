@@ -1,7 +1,10 @@
 // optimize(): recipes, order of the search, resumption.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -207,6 +210,41 @@ TEST(Optimize, ContinuesFromAnInterruptedSearch) {
   EXPECT_LE(made, std::ssize(whole.trials) - 12 + 1);
   const Tensor x = noise({5, 4, 5, 3}, 9);
   EXPECT_EQ(bits(rest.model.predict(x)), bits(whole.model.predict(x)));
+}
+
+// Outputs of NaN, saved as null, were exact outputs after an interruption.
+TEST(OptimizeState, SurvivesItsConfig) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  OptimizeState state;
+  for (const double sqnr : {30.5, infinity, -infinity}) {
+    state.trials.push_back({.samples = 64, .drop = -infinity, .sqnr = sqnr});
+  }
+  EXPECT_EQ(optimize_state_from_config(to_config(state)).trials, state.trials);
+  state.trials = {
+      {.complete = true, .score = std::nan(""), .sqnr = std::nan("")}};
+  const OptimizeTrial nan =
+      optimize_state_from_config(to_config(state)).trials.at(0);
+  EXPECT_TRUE(std::isnan(nan.sqnr));
+  EXPECT_TRUE(std::isnan(nan.score.value()));
+}
+
+TEST(Optimize, StartsWithTheBestRecipeOnFewSamplesAtTheEndOfItsTime) {
+  const Dataset data = unlabeled(64, {6}, 1);
+  OptimizeOptions options = counted({.min_sqnr = 200});
+  options.seconds = 3;
+  options.on_change = [&](const OptimizeState& state) {
+    if (state.trials.size() != 10) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(3100));
+  };
+  const Optimized found =
+      optimize(spread_channels(), data, unlabeled(512, {6}, 2), options);
+  EXPECT_TRUE(found.out_of_time);
+  ASSERT_EQ(found.trials.size(), 11);
+  const auto best =
+      std::ranges::max_element(found.trials.begin(), found.trials.begin() + 10,
+                               {}, &OptimizeTrial::sqnr);
+  EXPECT_EQ(found.trials[found.selected].recipe, best->recipe);
+  EXPECT_TRUE(best->recipe.equalize);
 }
 
 TEST(Optimize, MeasuresLatencyInASession) {
