@@ -7,9 +7,12 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include <octet/layers/embedding.h>
+#include <octet/layers/model.h>
 #include <octet/quant/post_training.h>
 #include <octet/quant/wrapper.h>
 
@@ -95,8 +98,9 @@ class TflitePlacement {
         Decision{.rule = "T07", .reason = "stays float: no integer operator"});
   }
 
-  // A quantizer at each consumer of a model input.
+  // A quantizer at each consumer of a model input, unless it has indices.
   void add_inputs(const GraphNode& input) {
+    if (has_indices(input)) return;
     for (const GraphIndex::Consumer& consumer : graph_.consumers(input)) {
       if (fixed_.contains(consumer.node->layer.get())) continue;
       add(*consumer.node, {.site = QdqSite::input(consumer.input),
@@ -124,6 +128,15 @@ class TflitePlacement {
                  .rule = "T05",
                  .reason = "conversion to the scale of the output"});
     }
+  }
+
+  bool has_indices(const GraphNode& input) const {
+    const Model& model = graph_.model();
+    const std::vector<int64_t> limits = index_limits(model);
+    for (size_t i = 0; i < limits.size(); ++i) {
+      if (model.inputs()[i].node.get() == &input) return limits[i] > 0;
+    }
+    return false;
   }
 
   // Whether the only consumer, part of the same operator, has the output.

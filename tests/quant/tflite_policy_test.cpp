@@ -222,6 +222,17 @@ TEST(TflitePolicy, KeepsTheUsersDecisions) {
   EXPECT_EQ(plan.points.size(), 3u);
 }
 
+// Quantized indices were no whole numbers.
+TEST(TflitePolicy, KeepsIndices) {
+  const SymbolicTensor x = input({5}, "x");
+  const SymbolicTensor y = Flatten()(
+      Embedding({.input_dim = 300, .output_dim = 2, .name = "words"})(x));
+  const Model model(x, Dense({.units = 3, .name = "a"})(y));
+  for (const QdqPoint& point : place(model, kForTflite).plan.points) {
+    EXPECT_NE(point.layer, "words");
+  }
+}
+
 TEST(TflitePolicy, GroupsOnlyTensorsThatLayersConnect) {
   const SymbolicTensor x = input({5}, "x");
   const Model model(
