@@ -58,11 +58,18 @@ Array layer_norm(const Array& x, const Array& gamma, const Array& beta,
                  double epsilon);
 
 // Recurrent cells: reference_recurrent.cpp. bias: null for none.
-Array lstm(const Array& x, const Array& kernel, const RecurrentOptions& o);
+/// As RecurrentInputs; null or empty for none.
+struct SequenceInputs {
+  std::vector<float> mask = {};
+  const Array* state = nullptr;
+  const Array* cell = nullptr;
+};
+Array lstm(const Array& x, const Array& kernel, const RecurrentOptions& o,
+           const SequenceInputs& more = {});
 Array gru(const Array& x, const Array& kernel, const Array* bias,
-          const RecurrentOptions& o);
-Array simple_rnn(const Array& x, const Array& kernel,
-                 const RecurrentOptions& o);
+          const RecurrentOptions& o, const SequenceInputs& more = {});
+Array simple_rnn(const Array& x, const Array& kernel, const RecurrentOptions& o,
+                 const SequenceInputs& more = {});
 
 // Layout, pooling and reductions.
 /// out[index of y] = x[index_of(index of y)]; the form of most layout ops.

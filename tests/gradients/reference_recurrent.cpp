@@ -28,16 +28,29 @@ double cell(CellFunction f, double x) {
 using Step = std::function<void(const double* x, std::vector<double>& h,
                                 std::vector<double>& c)>;
 
-Array run(const Array& x, int64_t units, bool backwards, const Step& step) {
+Array run(const Array& x, int64_t units, const RecurrentOptions& o,
+          const SequenceInputs& more, const Step& step) {
   const int64_t n = x.shape[0], steps = x.shape[1], width = x.shape[2];
-  Array y({n, steps, units});
+  const int64_t out = o.return_cell ? 2 * units : units;
+  Array y({n, steps, out});
+  const auto start = [&](const Array* from, int64_t i) {
+    std::vector<double> values(static_cast<size_t>(units));
+    for (int64_t j = 0; from != nullptr && j < units; ++j) {
+      values[static_cast<size_t>(j)] = (*from)[i * units + j];
+    }
+    return values;
+  };
   for (int64_t i = 0; i < n; ++i) {
-    std::vector<double> h(static_cast<size_t>(units)), c = h;
+    std::vector<double> h = start(more.state, i), c = start(more.cell, i);
     for (int64_t k = 0; k < steps; ++k) {
-      const int64_t row = i * steps + (backwards ? steps - 1 - k : k);
-      step(x.values.data() + row * width, h, c);
+      const int64_t row = i * steps + (o.backwards ? steps - 1 - k : k);
+      if (more.mask.empty() || more.mask[static_cast<size_t>(row)] != 0) {
+        step(x.values.data() + row * width, h, c);
+      }
       for (int64_t j = 0; j < units; ++j) {
-        y[row * units + j] = h[static_cast<size_t>(j)];
+        const auto at = static_cast<size_t>(j);
+        y[row * out + j] = h[at];
+        if (o.return_cell) y[row * out + units + j] = c[at];
       }
     }
   }
@@ -56,9 +69,10 @@ double product(const std::vector<double>& h, const Array& kernel,
 
 }  // namespace
 
-Array lstm(const Array& x, const Array& kernel, const RecurrentOptions& o) {
+Array lstm(const Array& x, const Array& kernel, const RecurrentOptions& o,
+           const SequenceInputs& more) {
   const int64_t units = kernel.shape[0];
-  return run(x, units, o.backwards, [&](const double* in, auto& h, auto& c) {
+  return run(x, units, o, more, [&](const double* in, auto& h, auto& c) {
     const std::vector<double> before = h;
     const auto gate = [&](int64_t g, int64_t j, CellFunction f) {
       const int64_t at = g * units + j;
@@ -74,9 +88,9 @@ Array lstm(const Array& x, const Array& kernel, const RecurrentOptions& o) {
 }
 
 Array gru(const Array& x, const Array& kernel, const Array* bias,
-          const RecurrentOptions& o) {
+          const RecurrentOptions& o, const SequenceInputs& more) {
   const int64_t units = kernel.shape[0];
-  return run(x, units, o.backwards, [&](const double* in, auto& h, auto&) {
+  return run(x, units, o, more, [&](const double* in, auto& h, auto&) {
     const std::vector<double> before = h;
     const auto inner = [&](const std::vector<double>& state, int64_t g,
                            int64_t j) {
@@ -100,10 +114,10 @@ Array gru(const Array& x, const Array& kernel, const Array* bias,
   });
 }
 
-Array simple_rnn(const Array& x, const Array& kernel,
-                 const RecurrentOptions& o) {
+Array simple_rnn(const Array& x, const Array& kernel, const RecurrentOptions& o,
+                 const SequenceInputs& more) {
   return run(
-      x, kernel.shape[0], o.backwards, [&](const double* in, auto& h, auto&) {
+      x, kernel.shape[0], o, more, [&](const double* in, auto& h, auto&) {
         const std::vector<double> before = h;
         for (size_t j = 0; j < h.size(); ++j) {
           const auto at = static_cast<int64_t>(j);
