@@ -85,6 +85,14 @@ class RecurrentBuilder final : public LayerBuilder {
                         !given.mask && !given.inputs[0].unmasked &&
                         mask_of(given.inputs[0].tensor).node != nullptr;
     if (unused) given.inputs[0].unmasked = true;
+    const bool masked =
+        given.mask || (!given.inputs[0].unmasked &&
+                       mask_of(given.inputs[0].tensor).node != nullptr);
+    if (masked && given.inputs.size() > 1) {
+      warn("masked_steps", text_of(layer()),
+           "outputs are the initial state before the first step that is not "
+           "masked, but 0 in Keras. Hint: pad sequences at the end");
+    }
     if (given.mask) given.inputs.push_back(*given.mask);
     KerasValue y = run(step, given.inputs);
     y.unused_mask = unused && sequences;

@@ -89,7 +89,10 @@ void Layer::build_once(std::span<const Shape> inputs) {
   }
   if (parameters().empty()) return;
   for (size_t i = 0; i < inputs.size() && i < built_for_.size(); ++i) {
-    if (inputs[i][-1] != built_for_[i][-1]) {
+    // The last axis of indices, and of masks beside sequences, are steps.
+    const bool steps =
+        class_name() == "Embedding" || inputs[i].rank() < inputs[0].rank();
+    if (!steps && inputs[i][-1] != built_for_[i][-1]) {
       throw ShapeError("shape_mismatch", "input",
                        fmt::format("must have {} channels, as in the first "
                                    "call of this layer, got {}",

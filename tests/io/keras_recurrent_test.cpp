@@ -182,5 +182,12 @@ TEST(KerasMasks, WarnsOfMaskedStepsInOutputs) {
   EXPECT_EQ(warnings.messages.at(0).code, "masked_steps");
 }
 
+TEST(KerasRecurrent, WarnsOfMaskedStepsAfterAnInitialState) {
+  const WarningCapture warnings;
+  (void)load_keras(keras_golden("k2_masked.h5"));
+  EXPECT_THAT(warnings.messages, ::testing::Contains(::testing::Field(
+                                     &Failure::code, "masked_steps")));
+}
+
 }  // namespace
 }  // namespace octet::io

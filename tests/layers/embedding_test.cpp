@@ -259,5 +259,19 @@ TEST(InitialStates, ContinueASequence) {
   }
 }
 
+// A second length was an error, also of the mask of a recurrent layer.
+TEST(Embedding, IsSharedBySequencesOfAllLengths) {
+  const SymbolicTensor a = input({5}, "a");
+  const SymbolicTensor b = input({3}, "b");
+  const Embedding words(
+      {.input_dim = 7, .output_dim = 4, .mask_zero = true, .name = "words"});
+  const LSTM memory({.units = 2, .name = "memory"});
+  const Model model({a, b}, {memory(words(a)), memory(words(b))}, {.seed = 1});
+  const Tensor padded = Tensor::of<float>({1, 5}, {3, 1, 6, 0, 0});
+  const Tensor whole = Tensor::of<float>({1, 3}, {3, 1, 6});
+  const auto y = model.predict(std::vector<Tensor>{padded, whole});
+  EXPECT_EQ(values(y[0]), values(y[1]));
+}
+
 }  // namespace
 }  // namespace octet
