@@ -53,6 +53,7 @@ extern train::Optimizer optimizer;
 
 # Further names that the fragments of a page may use.
 DECLARATIONS = {
+    "autotune.md": "double milliseconds_on_device(const Model&);",
     "calibration.md": "extern Model float_model; extern Dataset test;",
     "checkpoints.md": "extern std::vector<std::string> names;",
     "data.md": "extern std::vector<std::filesystem::path> paths; "

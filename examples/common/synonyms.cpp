@@ -25,6 +25,7 @@ constexpr std::pair<std::string_view, std::string_view> kCommands[] = {
     {"ptq", "quantize"},    {"calibrate", "quantize"},
     {"diff", "compare"},    {"completions", "completion"},
     {"search", "optimize"}, {"autoquant", "optimize"},
+    {"tune", "autotune"},
 };
 
 /// Folded synonyms. A command has an option for one of the names in a list, or

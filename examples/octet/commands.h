@@ -6,6 +6,7 @@
 
 namespace octet::program {
 
+void add_autotune(CommandLine& program);
 void add_bench(CommandLine& program);
 void add_compare(CommandLine& program);
 void add_compile(CommandLine& program);

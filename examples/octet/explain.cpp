@@ -31,6 +31,7 @@
 #include "quantization_check.h"
 #include "read_model.h"
 #include "session_timing.h"
+#include "shell.h"
 #include "silence.h"
 
 namespace octet::program {

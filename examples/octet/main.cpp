@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   octet::program::add_evaluate(program);
   octet::program::add_quantize(program);
   octet::program::add_optimize(program);
+  octet::program::add_autotune(program);
   octet::program::add_sensitivity(program);
   octet::program::add_qat(program);
   octet::program::add_bench(program);

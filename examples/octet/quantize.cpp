@@ -107,44 +107,14 @@ Model run_pipeline(const Model& model, const Dataset& data,
   return std::move(result.model);
 }
 
-/// Quantizes by the post-training methods of the options.
-Model by_recipe(const Model& model, const Dataset& data,
-                const QuantizeOptions& o, std::string& report,
-                Config& figures) {
-  quant::Recipe recipe = recipe_of(o.recipe, o.calibration);
-  recipe.format = o.placement.format;
-  if (recipe.equalize) (void)equalized(model, "--equalize");  // warns
-  quant::RecipeModel made = quant::quantize_with(
-      model, data, recipe, recipe_options(o, data, report, figures));
-  report += calibration_text(made.model, made.calibration, o.calibration,
-                             data.size(), o.few_bits());
-  return std::move(made.model);
-}
-
-/// Returns whether equalization is tried: for INT8 with an automatically
-/// selected calibration method, unless an option decides about equalization.
-bool may_equalize(const QuantizeOptions& o) {
-  return !o.recipe.any() && !o.recipe.no_equalize && !o.pipeline &&
-         o.mean_bits == 0 && o.calibration.method == "auto" &&
-         format_of(o.placement) == Format::int8;
-}
-
 void quantize(QuantizeOptions o) {
   Config figures(Config::Object{});
   const QuantizeInputs in = open_inputs(o, figures);
   const Dataset& data = in.calibration;
   std::string report;
-  Model int8 = o.pipeline ? run_pipeline(in.model, data, o, report, figures)
-                          : by_recipe(in.model, data, o, report, figures);
-  const bool tries = may_equalize(o);
-  if (tries) {
-    report += use_equalized(in.model, int8, data, figures, [&] {
-      return calibrated_equalized(in.model, data,
-                                  {.placement = o.placement,
-                                   .calibration = o.calibration,
-                                   .few_bits = o.few_bits()});
-    });
-  }
+  const Model int8 = o.pipeline
+                         ? run_pipeline(in.model, data, o, report, figures)
+                         : quantized_by_recipe(o, in, report, figures);
   if (!o.json) print(report);
   const EvaluationSamples samples_to_compare =
       evaluation_samples(in.model, in.opened);
@@ -158,7 +128,7 @@ void quantize(QuantizeOptions o) {
     check.hints = find_hints(in.model, int8, data,
                              {.placement = o.placement,
                               .calibration = o.calibration,
-                              .equalized = o.recipe.equalize || tries,
+                              .equalized = o.recipe.equalize || may_equalize(o),
                               .few_bits = o.few_bits(),
                               .calibrated = !o.pipeline && o.mean_bits == 0});
   }

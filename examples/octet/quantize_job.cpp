@@ -17,6 +17,7 @@
 
 #include "../common/program.h"
 #include "io_names.h"
+#include "quantization_hints.h"
 #include "tflite_output.h"
 #include "training_options.h"
 #include "write_results.h"
@@ -138,6 +139,20 @@ io::OnnxExportOptions export_names(const Model& written,
   return names;
 }
 
+/// Quantizes by the post-training methods of the options.
+Model by_recipe(const Model& model, const Dataset& data,
+                const QuantizeOptions& o, std::string& report,
+                Config& figures) {
+  quant::Recipe recipe = recipe_of(o.recipe, o.calibration);
+  recipe.format = o.placement.format;
+  if (recipe.equalize) (void)equalized(model, "--equalize");  // warns
+  quant::RecipeModel made = quant::quantize_with(
+      model, data, recipe, recipe_options(o, data, report, figures));
+  report += calibration_text(made.model, made.calibration, o.calibration,
+                             data.size(), o.few_bits());
+  return std::move(made.model);
+}
+
 /// Number format of recipes with 16-bit activations, for .tflite files.
 constexpr const char* kInt16 = "int16";
 
@@ -198,6 +213,26 @@ quant::RecipeOptions recipe_options(const QuantizeOptions& o,
   options.methods.seed = static_cast<uint64_t>(o.seed);
   options.check_samples = false;
   return options;
+}
+
+bool may_equalize(const QuantizeOptions& o) {
+  return !o.recipe.any() && !o.recipe.no_equalize && !o.pipeline &&
+         o.mean_bits == 0 && o.calibration.method == "auto" &&
+         format_of(o.placement) == Format::int8;
+}
+
+Model quantized_by_recipe(const QuantizeOptions& o, const QuantizeInputs& in,
+                          std::string& report, Config& figures) {
+  Model int8 = by_recipe(in.model, in.calibration, o, report, figures);
+  if (may_equalize(o)) {
+    report += use_equalized(in.model, int8, in.calibration, figures, [&] {
+      return calibrated_equalized(in.model, in.calibration,
+                                  {.placement = o.placement,
+                                   .calibration = o.calibration,
+                                   .few_bits = o.few_bits()});
+    });
+  }
+  return int8;
 }
 
 std::string exact_layer(const std::string& name) {

@@ -1,4 +1,4 @@
-// Steps of octet quantize, shared with octet optimize.
+// Steps of octet quantize, shared with octet optimize and octet autotune.
 #pragma once
 
 #include <cstdint>
@@ -73,6 +73,15 @@ QuantizeInputs open_inputs(QuantizeOptions& o, Config& figures);
 quant::RecipeOptions recipe_options(const QuantizeOptions& o,
                                     const Dataset& data, std::string& report,
                                     Config& figures);
+
+/// Returns whether equalization is tried: to INT8 calibrated by the automatic
+/// choice of a method, unless an option decides about equalization.
+bool may_equalize(const QuantizeOptions& o);
+
+/// Quantizes by the post-training methods of the options, also with equalized
+/// channels if may_equalize(). Adds the results to `report` and `figures`.
+Model quantized_by_recipe(const QuantizeOptions& o, const QuantizeInputs& in,
+                          std::string& report, Config& figures);
 
 /// Returns the regular expression of --exclude for exactly this layer.
 std::string exact_layer(const std::string& name);

@@ -28,6 +28,20 @@ std::vector<std::vector<size_t>> readers_of(const Model& model) {
   return consumers;
 }
 
+/// Sets the inputs and outputs of a unit by its nodes.
+void set_ends(Unit& unit, const std::vector<std::vector<size_t>>& consumers) {
+  const auto within = [&](size_t i) {
+    return std::ranges::binary_search(unit.nodes, i);
+  };
+  for (size_t i = 0; i < consumers.size(); ++i) {
+    if (within(i) && !std::ranges::all_of(consumers[i], within)) {
+      unit.outputs.push_back(i);
+    } else if (!within(i) && std::ranges::any_of(consumers[i], within)) {
+      unit.inputs.push_back(i);
+    }
+  }
+}
+
 bool is_input(const GraphNode& node) { return node.inputs.empty(); }
 
 Model up_to(const Model& model, const std::vector<size_t>& places) {
@@ -66,18 +80,15 @@ std::vector<Unit> units_of(const Model& model, UnitKind kind) {
       }
       each.nodes.push_back(last);
     }
-    const auto within = [&](size_t i) {
-      return std::ranges::binary_search(each.nodes, i);
-    };
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      if (within(i) && !std::ranges::all_of(consumers[i], within)) {
-        each.outputs.push_back(i);
-      } else if (!within(i) && std::ranges::any_of(consumers[i], within)) {
-        each.inputs.push_back(i);
-      }
-    }
+    set_ends(each, consumers);
   }
   return result;
+}
+
+Unit unit_of(const Model& model, std::vector<size_t> nodes) {
+  Unit unit{.nodes = std::move(nodes)};
+  set_ends(unit, readers_of(model));
+  return unit;
 }
 
 bool has_blocks(const Model& model) {

@@ -1,4 +1,5 @@
-// Units: parts of a model that reconstruct() optimizes in sequence.
+// Units: parts of a model that reconstruct() optimizes in sequence, and of
+// which autotune() builds regions.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +18,17 @@ enum class UnitKind {
 
 /// Nodes as indices into Model::nodes(), in order.
 struct Unit {
-  std::vector<size_t> nodes;
-  std::vector<size_t> inputs;   ///< outside nodes consumed by the unit
-  std::vector<size_t> outputs;  ///< unit nodes consumed outside
+  std::vector<size_t> nodes = {};
+  std::vector<size_t> inputs = {};   ///< outside nodes consumed by the unit
+  std::vector<size_t> outputs = {};  ///< unit nodes consumed outside
 };
 
 /// Partitions all nodes but the model's inputs. An activation that belongs to
 /// the preceding unit also forms a separate unit.
 std::vector<Unit> units_of(const Model& model, UnitKind kind);
+
+/// Returns the unit of these nodes, in order.
+Unit unit_of(const Model& model, std::vector<size_t> nodes);
 
 /// Returns whether any block has several layers with quantized weights.
 bool has_blocks(const Model& model);

@@ -5,6 +5,7 @@
 // clang-format off
 #include <octet/quant/quantize_model.h>
 // clang-format on
+#include <octet/quant/autotune.h>
 #include <octet/quant/calibrate.h>
 #include <octet/quant/optimize.h>
 #include <octet/quant/patterns.h>
