@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include <octet/io/engine_profile.h>
 #include <octet/io/json.h>
 #include <octet/layers/detail/model_data.h>
 #include <octet/quant/sensitivity.h>
@@ -36,6 +37,7 @@ Examples:
   octet sensitivity model.h5 --data photos/ --bits 4,8 --method max
   octet sensitivity int8.onnx --data x.npy --json
   octet sensitivity int8.onnx --reference model.h5 --data x.npy
+  octet sensitivity int8.onnx --data x.npy --profile p.json --layers l.json
 )";
 
 struct SensitivityOptions {
@@ -45,6 +47,7 @@ struct SensitivityOptions {
   PlacementOptions placement;
   CalibrationChoice calibration;
   int64_t measured = 256;
+  std::string profile, layers;  // files of trtexec
   bool json = false;
 };
 
@@ -103,8 +106,27 @@ Config sensitivity_config(const quant::Sensitivity& s) {
   return config;
 }
 
+Config times_config(const io::LayerTimes& times) {
+  Config::List layers;
+  for (const io::LayerTime& time : times.layers) {
+    layers.push_back(Config()
+                         .set("layer", time.layer)
+                         .set("latency_ms", time.milliseconds)
+                         .set("type", time.type));
+  }
+  return Config()
+      .set("latency_ms", times.milliseconds)
+      .set("conversions_ms", times.conversions)
+      .set("unknown_ms", times.unknown)
+      .set("layers", std::move(layers));
+}
+
 void sensitivity(SensitivityOptions o) {
   constexpr int64_t kUsual = 1024;
+  io::EngineProfile profile;
+  if (!o.profile.empty()) {
+    profile = io::read_engine_profile(o.profile, o.layers);
+  }
   check_method(o.calibration);
   warn_of_untrained(o.model);
   Model model = read_model(o.model);
@@ -151,8 +173,14 @@ void sensitivity(SensitivityOptions o) {
       reference
           ? sensitivity_beside(*reference, model, evaluation_data, options)
           : quant::sensitivity(model, evaluation_data, options);
-  print(o.json ? io::to_json(sensitivity_config(result)) + "\n"
-               : on_command_line(result.to_string()));
+  Config config = sensitivity_config(result);
+  std::string text = on_command_line(result.to_string());
+  if (!o.profile.empty()) {
+    const io::LayerTimes times = io::layer_times(profile, model);
+    config.set("latency", times_config(times));
+    text += "\n" + times.to_string();
+  }
+  print(o.json ? io::to_json(config) + "\n" : text);
 }
 
 }  // namespace
@@ -176,6 +204,19 @@ void add_sensitivity(CommandLine& program) {
            "number of random samples for the measurement, four runs per layer")
       .show_default();
   add_placement_options(command, o.placement);
+  command.begin_group("Latency");
+  const Option profile =
+      command
+          .add("--profile", o.profile,
+               "also list the latency of each layer in a TensorRT engine of "
+               "the model: file of trtexec --exportProfile")
+          .type("FILE.json");
+  command
+      .add("--layers", o.layers,
+           "file of trtexec --exportLayerInfo --profilingVerbosity=detailed, "
+           "which names the ONNX nodes of fused layers")
+      .type("FILE.json")
+      .needs(profile);
   command.begin_group("Output");
   command.add_flag("--json", o.json, "print JSON");
   command.set_footer((std::string(kSensitivityNotes) + kDataHelp + kImageHelp +

@@ -22,8 +22,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 namespace fs = std::filesystem;
 
@@ -290,6 +288,25 @@ TEST_F(OctetAutotune, ContinuesAndRefusesOtherStates) {
         << damaged.substr(0, 20);
     EXPECT_EQ(bytes("out.autotune.json"), damaged);
   }
+}
+
+TEST_F(OctetAutotune, SensitivityListsLatenciesOfAnEngine) {
+  write_file(folder_ / "p.json", R"([{"count": 9}
+, {"name": "conv", "timeMs": 9, "averageMs": 1, "medianMs": 0.75}
+, {"name": "head", "timeMs": 9, "averageMs": 1, "medianMs": 0.25}])");
+  const std::string command =
+      "sensitivity chain.h5 --data x.npy --method max --profile ";
+  const CommandResult r = run(command + "p.json");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(r.output, AllOf(HasSubstr("75.0 %"), HasSubstr("engine: 1 ms")));
+  const Config json = run(command + "p.json --json").json();
+  EXPECT_EQ(json.at("latency").at("layers").as_list().size(), 2u);
+  write_file(folder_ / "l.json", "{}");
+  EXPECT_EQ(run(command + "p.json --layers l.json").failure.code,
+            "invalid_profile");
+  EXPECT_EQ(run(command + "none.json").exit_code, 1);
+  EXPECT_EQ(run("sensitivity chain.h5 --data x.npy --layers l.json").exit_code,
+            2);
 }
 
 TEST_F(OctetAutotune, MeasuresSessionsAndPythonPackages) {

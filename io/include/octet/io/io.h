@@ -9,6 +9,7 @@
 #include <octet/io/compare.h>
 #include <octet/io/data.h>
 #include <octet/io/detection.h>
+#include <octet/io/engine_profile.h>
 #include <octet/io/image.h>
 #include <octet/io/json.h>
 #include <octet/io/keras.h>
