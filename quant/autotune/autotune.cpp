@@ -262,7 +262,9 @@ class Autotuner {
     const char* const names[] = {kFloat, kPlanned, "tuned"};
     for (const size_t other : {size_t{1}, size_t{0}}) {
       const LatencyRatio ratio = latency_ratio(m.milliseconds, column, other);
-      if (column == other || !ratio.is_slower()) continue;
+      // In much noise the median decides.
+      const bool slower = ratio.is_slower() || ratio.ratio > 1 + options_.gain;
+      if (column == other || !slower) continue;
       result.note += fmt::format(
           "{}the {} model is slower than the {} one: {} instead of {}",
           result.note.empty() ? "" : "; ", names[column], names[other],

@@ -1,4 +1,5 @@
 // Text of the result.
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -56,6 +57,12 @@ std::string Tuned::to_string() const {
                   milliseconds_text(planned_latency), against(to_planned),
                   milliseconds_text(float_latency), against(to_float));
   if (!note.empty()) text += note + "\n";
+  constexpr double kMuchNoise = 0.1;
+  if (std::max(to_planned.noise, to_float.noise) > kMuchNoise) {
+    text +=
+        "the latencies are noisy: repeat on an idle machine, or with more "
+        "rounds\n";
+  }
   return patterns.empty() ? text
                           : fmt::format("{}\n{}", text, table.to_string());
 }

@@ -211,6 +211,38 @@ TEST(Autotune, NeverReturnsASlowerModel) {
   EXPECT_THAT(tuned.note, AllOf(HasSubstr("9 ms"), HasSubstr("3 ms")));
 }
 
+TEST(Autotune, SelectsByTheMedianInMuchNoise) {
+  const Model int8 = int8_of(residual_network());
+  const size_t whole = int8.layers().size();
+  const size_t all = plan_of(int8).points.size();
+  int partial = 0;
+  const MeasureLatencies measure =
+      [&](const std::vector<const Model*>& models) {
+        LatencyRounds rows;
+        bool any = false;
+        for (const double noise : {0.3, 1.05, 3.0}) {
+          std::vector<double> row;
+          for (const Model* model : models) {
+            const size_t points = plan_of(*model).points.size();
+            const bool is_partial =
+                model->layers().size() == whole && points > 0 && points < all;
+            any = any || is_partial;
+            row.push_back(model->layers().size() != whole
+                              ? 1 + (points > 3 ? 1 : -.5)
+                          : is_partial  ? (partial == 0 ? 1 : 3 * noise)
+                          : points == 0 ? 4
+                                        : 3);
+          }
+          rows.push_back(row);
+        }
+        partial += any;
+        return rows;
+      };
+  const Tuned tuned = autotune(int8, {.latencies = measure});
+  EXPECT_EQ(partial, 2);
+  EXPECT_EQ(tuned.selected, TunedModel::planned) << tuned.to_string();
+}
+
 TEST(Autotune, KeepsRegionsThatCannotBeMeasured) {
   const Model int8 = int8_of(residual_network());
   const size_t whole = int8.layers().size();

@@ -151,7 +151,7 @@ struct Tuned {
 ///      ones the one with the fewest Q/DQ.
 ///   4. The selected model is measured again with the given and the float
 ///      model. It is replaced by the faster of them if it is slower beyond
-///      noise.
+///      noise, or by more than `gain` in the median.
 ///
 /// Layers called several times keep their Q/DQ, and so do regions that
 /// `latencies` cannot measure. Scales and zero points are those of the given
