@@ -35,9 +35,10 @@ quant::AutotuneState read_latencies(const std::string& path,
   } catch (const IoError&) {
     throw;
   } catch (const Error& error) {
-    throw FormatError("invalid_state", path,
-                      fmt::format("is no state of octet autotune: {}. {}",
-                                  error.text(), kMeasureAgain));
+    throw FormatError(
+        "invalid_state", path,
+        fmt::format("is not a state file of octet autotune: {}. {}",
+                    error.text(), kMeasureAgain));
   }
   if (of_file == settings) return state;
   throw ValueError("state_mismatch", path,

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "shell.h"
+
 namespace octet::program {
 namespace {
 
@@ -121,17 +123,6 @@ JobSection& JobSection::add_model_options(const ModelSource& model) {
 JobSection& JobSection::add_data(const DataOptions& data) {
   add_samples(*this, data);
   return *this;
-}
-
-std::string shell_word(const std::string& word) {
-  const bool plain =
-      !word.empty() && word.find_first_not_of(
-                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV"
-                           "WXYZ0123456789_./:=@%+,-") == std::string::npos;
-  if (plain) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
 }
 
 std::string model_words(const ModelSource& model) {

@@ -34,9 +34,6 @@ class JobSection {
   std::string text_;
 };
 
-/// Returns a word quoted for the shell, if necessary.
-std::string shell_word(const std::string& word);
-
 /// Returns the model argument of a command line and its options that differ
 /// from their defaults.
 std::string model_words(const ModelSource& model);
