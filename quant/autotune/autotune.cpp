@@ -77,6 +77,7 @@ class Autotuner {
     const Model alone = extract_unit(float_model_, region.unit);
     const std::vector<Scheme> schemes = schemes_of(float_model_, region);
     std::vector<Model> models;
+    models.reserve(schemes.size());
     for (const Scheme& scheme : schemes) {
       models.push_back(quantizers_.apply_to(alone, scheme.plan));
     }
@@ -199,6 +200,7 @@ class Autotuner {
     }
     add(kPlanned, plan_, 0);
     std::vector<Model> models;
+    models.reserve(schemes.size());
     for (const Scheme& scheme : schemes) {
       models.push_back(quantizers_.apply_to(float_model_, scheme.plan));
     }

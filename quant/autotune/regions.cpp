@@ -143,6 +143,7 @@ std::string classes_text(const Model& model, const Unit& unit) {
     ++runs.back().second;
   }
   std::vector<std::string> words;
+  words.reserve(runs.size());
   for (const auto& [name, count] : runs) {
     words.push_back(count == 1 ? name : fmt::format("{} x {}", count, name));
   }
