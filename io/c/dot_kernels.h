@@ -101,6 +101,29 @@ static void @_dots(const int8_t* x, const int8_t* w, int32_t stride,
     }
   }
 }
+#elif defined(__riscv_v_intrinsic)
+static void @_dots(const int8_t* x, const int8_t* w, int32_t stride,
+                   int32_t count, int32_t n, int32_t zero, int32_t* sums) {
+  int32_t i, k;
+  for (k = 0; k < count; ++k, w += stride) {
+    vint32m1_t sum = __riscv_vmv_s_x_i32m1(sums[k], 1);
+    vint32m1_t weights = __riscv_vmv_s_x_i32m1(0, 1);
+    for (i = 0; i < n;) {
+      const size_t vl = __riscv_vsetvl_e8m4((size_t)(n - i));
+      const vint8m4_t b = __riscv_vle8_v_i8m4(w + i, vl);
+      const vint16m8_t products =
+          __riscv_vwmul_vv_i16m8(__riscv_vle8_v_i8m4(x + i, vl), b, vl);
+      sum = __riscv_vwredsum_vs_i16m8_i32m1(products, sum, vl);
+      if (zero != 0) {
+        weights = __riscv_vwredsum_vs_i16m8_i32m1(
+            __riscv_vwadd_vx_i16m8(b, 0, vl), weights, vl);
+      }
+      i += (int32_t)vl;
+    }
+    sums[k] = __riscv_vmv_x_s_i32m1_i32(sum) -
+              zero * __riscv_vmv_x_s_i32m1_i32(weights);
+  }
+}
 #else
 static void @_dots(const int8_t* x, const int8_t* w, int32_t stride,
                    int32_t count, int32_t n, int32_t zero, int32_t* sums) {
@@ -155,6 +178,20 @@ static void @_dots(const int16_t* x, const int8_t* w, int32_t stride,
       sum = __smlald(a[0], (int16x2_t)((even & 0xffffu) | odd << 16), sum);
       sum = __smlald(a[1], (int16x2_t)(even >> 16 | (odd & 0xffff0000u)), sum);
     }
+#elif defined(__riscv_v_intrinsic) && __riscv_v_elen >= 64
+    {
+      vint64m1_t total = __riscv_vmv_s_x_i64m1(sum, 1);
+      while (i < n) {
+        const size_t vl = __riscv_vsetvl_e16m4((size_t)(n - i));
+        const vint16m4_t b =
+            __riscv_vsext_vf2_i16m4(__riscv_vle8_v_i8m2(w + i, vl), vl);
+        total = __riscv_vwredsum_vs_i32m8_i64m1(
+            __riscv_vwmul_vv_i32m8(__riscv_vle16_v_i16m4(x + i, vl), b, vl),
+            total, vl);
+        i += (int32_t)vl;
+      }
+      sum = __riscv_vmv_x_s_i64m1_i64(total);
+    }
 #endif
     for (; i < n; ++i) {
       sum += x[i] * w[i];
@@ -175,6 +212,17 @@ static void @_accumulate(const INTEGER* x, const int8_t* w, int32_t n,
     const int32x4_t a = vsubq_n_s32(vldrbq_z_s32(x + i, p), zero);
     const int32x4_t b = vmulq_s32(a, vldrbq_z_s32(w + i, p));
     vstrwq_p_s32(sums + i, vaddq_s32(vldrwq_z_s32(sums + i, p), b), p);
+  }
+#elif defined(__riscv_v_intrinsic) && BYTES
+  while (i < n) {
+    const size_t vl = __riscv_vsetvl_e8m1((size_t)(n - i));
+    const vint16m2_t a = __riscv_vwsub_vx_i16m2(
+        __riscv_vle8_v_i8m1(x + i, vl), (int8_t)zero, vl);
+    const vint16m2_t b =
+        __riscv_vsext_vf2_i16m2(__riscv_vle8_v_i8m1(w + i, vl), vl);
+    const vint32m4_t sum = __riscv_vle32_v_i32m4(sums + i, vl);
+    __riscv_vse32_v_i32m4(sums + i, __riscv_vwmacc_vv_i32m4(sum, a, b, vl), vl);
+    i += (int32_t)vl;
   }
 #endif
   for (; i < n; ++i) {

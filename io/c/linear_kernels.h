@@ -11,6 +11,8 @@ inline constexpr std::string_view kTypes = R"(
 #include <arm_mve.h>
 #elif defined(__ARM_FEATURE_DSP)
 #include <arm_acle.h>
+#elif defined(__riscv_v_intrinsic)
+#include <riscv_vector.h>
 #endif
 
 /* Image of int8 values q, for (q - zero) * scale, or of floats. */

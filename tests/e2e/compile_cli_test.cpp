@@ -82,6 +82,11 @@ std::vector<CTarget> c_targets() {
       cortex_m4(),
       cortex_m55(),
       user("RISC-V 64", "riscv64-linux-gnu-gcc", "qemu-riscv64"),
+      {"RISC-V 64, vectors", "clang-16", "qemu-riscv64",
+       std::string("clang-16 --target=riscv64-linux-gnu -march=rv64gcv "
+                   "-static ") +
+           kStrict + "model.c model_test.c -o program",
+       "qemu-riscv64 -cpu rv64,v=true,vlen=128 ./program"},
       user("PowerPC, big-endian", "powerpc-linux-gnu-gcc", "qemu-ppc"),
       {"clang", "clang-16", "true",
        std::string("clang-16 ") + kStrict + "model.c model_test.c -o program",
