@@ -129,7 +129,7 @@ void check_accuracy(const QatOptions& o, const Measured& by, const Model& model,
           by.name));
 }
 
-/// Throws: ValueError for options that a teacher excludes.
+/// Throws: UnsupportedError for options that a teacher excludes.
 void check_teacher(const QatOptions& o, bool has_qdq) {
   if (o.teacher.empty()) return;
   const auto refuse = [](const char* option, const char* why) {
@@ -161,7 +161,9 @@ void check_outputs(const Model& model, const Model& teacher,
         teacher.outputs()[i].shape() != model.outputs()[i].shape()) {
       throw ValueError(
           "shape_mismatch", "--teacher",
-          fmt::format("'{}' must have the outputs of the model", name));
+          fmt::format("'{}' must have outputs of the same number and shapes as "
+                      "the model",
+                      name));
     }
     const std::string wanted = train::output_activation(model, i);
     const std::string given = train::output_activation(teacher, i);
@@ -266,7 +268,7 @@ Model calibrated(const QatOptions& o, const train::QatPreset& preset,
   const int64_t count =
       o.calibration.samples > 0 ? o.calibration.samples : usual.samples;
   const Dataset samples = training.sample(count);
-  if (recipe.equalize) (void)equalized(model, "--equalize");  // warns
+  if (recipe.equalize) warn_unless_equalizable(model, "--equalize");
   quant::RecipeModel made =
       quant::quantize_with(model, samples, recipe, options);
   if (made.calibration) report += made.calibration->to_string();
@@ -278,13 +280,11 @@ Model calibrated(const QatOptions& o, const train::QatPreset& preset,
   report += use_equalized(
       model, made.model, samples, figures, [&]() -> std::optional<Calibrated> {
         try {
-          Model folded = quant::fold_batch_norm(model);
-          const auto pairs = quant::equalize(folded);
-          const bool any = std::ranges::any_of(
-              pairs, [](const auto& pair) { return pair.skipped.empty(); });
-          if (!any) return {};
+          const std::optional<Model> balanced = equalized(model);
+          if (!balanced) return {};
           return Calibrated{
-              quant::quantize_with(folded, samples, recipe, options).model, ""};
+              quant::quantize_with(*balanced, samples, recipe, options).model,
+              ""};
         } catch (const Error&) {
           return {};  // patterns or spec entries name folded layers
         }

@@ -32,11 +32,6 @@ std::string figures(const quant::OutputComparison& found) {
   return text;
 }
 
-bool any_equalized(const std::vector<quant::Equalization>& pairs) {
-  return std::ranges::any_of(
-      pairs, [](const auto& pair) { return pair.skipped.empty(); });
-}
-
 // Quantizes and evaluates with other options; skips options that fail.
 void try_option(const Model& reference, const Model& model,
                 const Dataset& samples, const QuantizedAs& as,
@@ -79,22 +74,27 @@ void add_blame(const Model& quantized, const Dataset& data,
 
 }  // namespace
 
-Model equalized(const Model& model, const char* option) {
+std::optional<Model> equalized(const Model& model) {
   Model result = quant::fold_batch_norm(model);
-  if (!any_equalized(quant::equalize(result))) {
-    warn("nothing_to_equalize", option,
-         "found no pairs of layers whose channel ranges can be equalized");
-  }
-  return result;
+  const std::vector<quant::Equalization> pairs = quant::equalize(result);
+  const bool any = std::ranges::any_of(
+      pairs, [](const auto& pair) { return pair.skipped.empty(); });
+  return any ? std::optional(std::move(result)) : std::nullopt;
+}
+
+void warn_unless_equalizable(const Model& model, const char* option) {
+  if (equalized(model)) return;
+  warn("nothing_to_equalize", option,
+       "found no pairs of layers whose channel ranges can be equalized");
 }
 
 std::optional<Calibrated> calibrated_equalized(const Model& model,
                                                const Dataset& data,
                                                const QuantizedAs& as) {
   try {
-    Model folded = quant::fold_batch_norm(model);
-    if (!any_equalized(quant::equalize(folded))) return {};
-    Model int8 = quantized(folded, as.placement);
+    const std::optional<Model> balanced = equalized(model);
+    if (!balanced) return {};
+    Model int8 = quantized(*balanced, as.placement);
     std::string report = calibrate(int8, data, as.calibration, as.few_bits);
     return Calibrated{std::move(int8), std::move(report)};
   } catch (const Error&) {

@@ -16,9 +16,12 @@
 namespace octet::program {
 
 /// Returns the model with batch normalization folded and channel ranges
-/// equalized (quant::equalize()). Warns, naming `option`, if no pair of layers
-/// can be equalized.
-Model equalized(const Model& model, const char* option);
+/// equalized (quant::equalize()); nothing if no pair of layers can be
+/// equalized.
+std::optional<Model> equalized(const Model& model);
+
+/// Warns, naming `option`, if no pair of layers can be equalized.
+void warn_unless_equalizable(const Model& model, const char* option);
 
 /// Options a model was quantized with.
 struct QuantizedAs {

@@ -145,7 +145,7 @@ Model by_recipe(const Model& model, const Dataset& data,
                 Config& figures) {
   quant::Recipe recipe = recipe_of(o.recipe, o.calibration);
   recipe.format = o.placement.format;
-  if (recipe.equalize) (void)equalized(model, "--equalize");  // warns
+  if (recipe.equalize) warn_unless_equalizable(model, "--equalize");
   quant::RecipeModel made = quant::quantize_with(
       model, data, recipe, recipe_options(o, data, report, figures));
   report += calibration_text(made.model, made.calibration, o.calibration,
