@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,13 +48,10 @@ struct ExplainOptions {
 /// Adds errors and warnings of lint with their fixes, each rule once.
 void add_findings(const io::LintReport& lint, const std::string& command,
                   Page& page) {
-  std::vector<std::pair<std::string, std::string>> shown;
+  std::set<std::string> shown;  // rules
   for (const io::LintFinding& finding : lint.findings) {
     if (finding.severity == io::LintSeverity::info) continue;
-    const auto known = std::ranges::find(
-        shown, finding.id, &std::pair<std::string, std::string>::first);
-    if (known != shown.end()) continue;
-    shown.emplace_back(finding.id, "");
+    if (!shown.insert(finding.id).second) continue;
     page.command(fmt::format("{} {} at {}: {}. Fix: {}", finding.id,
                              to_string(finding.severity),
                              finding.node.empty() ? "the file" : finding.node,
@@ -107,10 +105,15 @@ std::string stem_of(const std::string& file) {
   return std::filesystem::path(file).stem().string();
 }
 
-/// Returns the output file of octet optimize, with the runtime in its name.
-std::string best_name(const ExplainOptions& o, const std::string& file) {
-  return fmt::format("{}_{}.onnx", stem_of(file),
-                     o.target.empty() ? "tensorrt10" : o.target);
+/// Returns the command of octet optimize for a float model. Its output file has
+/// the runtime in its name.
+std::string optimize_command(const ExplainOptions& o,
+                             const ModelSource& model) {
+  const std::string target = o.target.empty() ? "tensorrt10" : o.target;
+  return fmt::format(
+      "octet optimize {}{} --target {} -o {}", model_words(model),
+      data_words(o.data), target,
+      shell_word(fmt::format("{}_{}.onnx", stem_of(model.what), target)));
 }
 
 void add_next_steps(const ExplainOptions& o, bool loads, Page& page) {
@@ -136,12 +139,8 @@ void add_next_steps(const ExplainOptions& o, bool loads, Page& page) {
                                ? ""
                                : " --reference " + shell_word(o.reference)));
   if (o.reference.empty()) return;
-  page.command(
-      "Search for a better file for the target:",
-      fmt::format("octet optimize {}{} --target {} -o {}",
-                  model_words(beside(o.model, o.reference)), data_words(o.data),
-                  o.target.empty() ? "tensorrt10" : o.target,
-                  shell_word(best_name(o, o.reference))));
+  page.command("Search for a better file for the target:",
+               optimize_command(o, beside(o.model, o.reference)));
 }
 
 io::Target lint_target(const ExplainOptions& o) {
@@ -205,10 +204,7 @@ std::string page_of_float(const ExplainOptions& o, const Model& model) {
       fmt::format("octet quantize {}{} -o {}", file, data_words(o.data),
                   shell_word(stem + "_int8.onnx")));
   page.command("Search for the best file for a runtime:",
-               fmt::format("octet optimize {}{} --target {} -o {}", file,
-                           data_words(o.data),
-                           o.target.empty() ? "tensorrt10" : o.target,
-                           shell_word(best_name(o, o.model.what))));
+               optimize_command(o, o.model));
   return page.text();
 }
 

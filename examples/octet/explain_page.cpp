@@ -114,13 +114,14 @@ void add_precisions(const io::LintReport& lint,
         fmt::format("{} inputs, float outputs: {}", format, some_of(inputs)));
   }
   page.line(
-      "Their inputs and weights have Q/DQ, so the runtime selects integer "
-      "kernels, which are");
-  page.line("faster and move a quarter of the bytes of float32.");
+      fmt::format("Their inputs and weights have Q/DQ, so the runtime selects "
+                  "{} kernels, which",
+                  format));
+  page.line("move a quarter of the bytes of float32.");
   if (summary) add_types(*summary, page);
   page.section("What stays float, and why");
   if (floating.empty()) {
-    page.line("No such layer.");
+    page.line("None.");
   } else {
     floating.print(page);
   }
