@@ -269,7 +269,7 @@ KerasValue LayerBuilder::run(const LayerSpec& step,
     if (is_frozen(layer_)) made->set_trainable(false);
     part = parts_.insert(parts_.end(), {step, made, order});
   }
-  const bool unmasked = all_unmasked(step, inputs);
+  const bool unmasked = loses_mask(step, inputs);
   KerasValue y = value_after(order, inputs[0], step,
                              unmasked ? octet::call(part->layer, tensors)
                                       : call_masked(part->layer, tensors));

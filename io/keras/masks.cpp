@@ -175,7 +175,7 @@ void update_masks(const KerasLayer& layer, int keras_version,
                          "would");
 }
 
-bool all_unmasked(const LayerSpec& step, std::span<const KerasValue> inputs) {
+bool loses_mask(const LayerSpec& step, std::span<const KerasValue> inputs) {
   const bool skips_steps = is_recurrent(step.class_name) ||
                            step.class_name == "GlobalAveragePooling1D" ||
                            step.class_name == "ScaledDotProductAttention";

@@ -23,8 +23,8 @@ bool has_mask_input(const LayerSpec& step, size_t inputs);
 /// Returns the mask of x if `given` computes the same, else `given`.
 KerasValue shared_mask(const KerasValue& given, const KerasValue& x);
 
-/// Whether Keras lost the mask of an input. Merged values then have no mask.
+/// Whether Keras loses the mask of an input. Merged values then have no mask.
 /// Throws: UnsupportedError if attention has masks for some operands only.
-bool all_unmasked(const LayerSpec& step, std::span<const KerasValue> inputs);
+bool loses_mask(const LayerSpec& step, std::span<const KerasValue> inputs);
 
 }  // namespace octet::io

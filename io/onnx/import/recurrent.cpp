@@ -207,36 +207,32 @@ struct DirectionOptions {
   bool initial_state = false, reset_after = false, return_cell = false;
 };
 
+/// Returns the options that all recurrent layers have.
+template <class Options>
+Options common_options(const DirectionOptions& o) {
+  return {.units = o.units,
+          .activation = o.function,
+          .use_bias = o.use_bias,
+          .return_sequences = o.sequences,
+          .go_backwards = o.backwards,
+          .keep_order = o.backwards,
+          .initial_state = o.initial_state};
+}
+
 LayerHandle layer_of(const std::string& op, const DirectionOptions& o) {
   if (op == "LSTM") {
-    return LSTM({.units = o.units,
-                 .activation = o.function,
-                 .recurrent_activation = o.gates,
-                 .use_bias = o.use_bias,
-                 .return_sequences = o.sequences,
-                 .go_backwards = o.backwards,
-                 .keep_order = o.backwards,
-                 .initial_state = o.initial_state,
-                 .return_cell = o.return_cell});
+    auto options = common_options<LSTMOptions>(o);
+    options.recurrent_activation = o.gates;
+    options.return_cell = o.return_cell;
+    return LSTM(options);
   }
   if (op == "GRU") {
-    return GRU({.units = o.units,
-                .activation = o.function,
-                .recurrent_activation = o.gates,
-                .use_bias = o.use_bias,
-                .return_sequences = o.sequences,
-                .go_backwards = o.backwards,
-                .keep_order = o.backwards,
-                .initial_state = o.initial_state,
-                .reset_after = o.reset_after});
+    auto options = common_options<GRUOptions>(o);
+    options.recurrent_activation = o.gates;
+    options.reset_after = o.reset_after;
+    return GRU(options);
   }
-  return SimpleRNN({.units = o.units,
-                    .activation = o.function,
-                    .use_bias = o.use_bias,
-                    .return_sequences = o.sequences,
-                    .go_backwards = o.backwards,
-                    .keep_order = o.backwards,
-                    .initial_state = o.initial_state});
+  return SimpleRNN(common_options<SimpleRNNOptions>(o));
 }
 
 bool is_used(const Conversion& c, int output) {
