@@ -28,7 +28,8 @@ Other arguments are passed to ctest:
   tests/run.sh --preset asan -V   address and undefined behavior sanitizers
 
 With CI=true a skipped test counts as a failure. OCTET_TESTDATA is the folder of
-the shared test data (default: ../shared/testdata).
+the shared test data (default: ../shared/testdata). With -C long, OCTET_CMSIS_NN
+is a folder of CMSIS-NN, without which the tests that compile it are skipped.
 END
 }
 
